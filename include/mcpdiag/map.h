@@ -1,0 +1,28 @@
+/* map: hash tables.
+ * The tables are uthash's, used through its own macros; this header only sets
+ * its hash to SipHash-1-3 under a random key, so that a crafted capture cannot
+ * choose collisions (the default is a fixed function).  Nothing printed may
+ * depend on the order of a table. */
+#ifndef MCPDIAG_MAP_H
+#define MCPDIAG_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* SipHash-1-3 (Aumasson and Bernstein) of n bytes under `key`. */
+uint64_t map_sip13(const uint64_t key[2], const void *p, size_t n);
+/* The same under this process's key: random, or from MCPDIAG_HASH_SEED. */
+uint32_t map_hash(const void *p, size_t n);
+/* Under a fixed key: for fingerprints that are printed and compared. */
+uint64_t map_digest(const void *p, size_t n);
+/* Continue a digest over further bytes; start with h = 0. */
+uint64_t map_digest_more(uint64_t h, const void *p, size_t n);
+
+#define HASH_FUNCTION(keyptr, keylen, hashv) \
+	((hashv) = map_hash((keyptr), (keylen)))
+#include "mcpdiag/xmem.h"
+#define uthash_malloc(sz) xmalloc(sz)
+#include <uthash.h>
+#include <utlist.h>
+
+#endif

@@ -1,0 +1,15 @@
+/* xmem: allocation that does not fail.
+ * Limits keep memory bounded; if the system refuses all the same, these print
+ * one line on stderr and exit with status 4.  The result is freed by free(). */
+#ifndef MCPDIAG_XMEM_H
+#define MCPDIAG_XMEM_H
+
+#include <stddef.h>
+
+void *xmalloc(size_t n);
+void *xcalloc(size_t count, size_t size);	/* zeroed */
+void *xrealloc(void *p, size_t n);
+/* A NUL-terminated copy of n bytes. */
+char *xmemdup0(const void *p, size_t n);
+
+#endif

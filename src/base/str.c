@@ -1,0 +1,75 @@
+#include "mcpdiag/str.h"
+
+static unsigned char
+lower(char c)
+{
+	unsigned char u = (unsigned char)c;
+	return (unsigned char)(u >= 'A' && u <= 'Z' ? u | 0x20 : u);
+}
+
+bool
+str_ipre(struct str s, struct str prefix)
+{
+	if (s.n < prefix.n)
+		return false;
+	for (size_t i = 0; i < prefix.n; i++)
+		if (lower(s.p[i]) != lower(prefix.p[i]))
+			return false;
+	return true;
+}
+
+bool
+str_ieq(struct str a, struct str b)
+{
+	return a.n == b.n && str_ipre(a, b);
+}
+
+size_t
+str_find(struct str s, struct str needle)
+{
+	const char *hit;
+
+	if (needle.n == 0)
+		return 0;
+	hit = s.n ? memmem(s.p, s.n, needle.p, needle.n) : NULL;
+	return hit ? (size_t)(hit - s.p) : SIZE_MAX;
+}
+
+struct str
+str_trim(struct str s)
+{
+	while (s.n && (s.p[0] == ' ' || s.p[0] == '\t')) {
+		s.p++;
+		s.n--;
+	}
+	while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
+		s.n--;
+	return s;
+}
+
+bool
+str_u64(struct str s, uint64_t *out)
+{
+	uint64_t v = 0;
+
+	*out = 0;
+	if (s.n == 0)
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned d = (unsigned char)s.p[i] - '0';
+		if (d > 9 || v > (UINT64_MAX - d) / 10)
+			return false;
+		v = v * 10 + d;
+	}
+	*out = v;
+	return true;
+}
+
+int
+str_cmp(struct str a, struct str b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int c = n ? memcmp(a.p, b.p, n) : 0;
+
+	return c ? c : (a.n > b.n) - (a.n < b.n);
+}

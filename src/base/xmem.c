@@ -1,0 +1,49 @@
+#include "mcpdiag/xmem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *
+check(void *p)
+{
+	static const char msg[] = "mcpdiag: out of memory: "
+	    "lower --limit memory=, or analyze a smaller capture\n";
+
+	if (p == NULL) {
+		if (write(STDERR_FILENO, msg, sizeof msg - 1) < 0) {
+			/* nothing left to do */
+		}
+		_exit(4);
+	}
+	return p;
+}
+
+void *
+xmalloc(size_t n)
+{
+	return check(malloc(n ? n : 1));
+}
+
+void *
+xcalloc(size_t count, size_t size)
+{
+	return check(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *
+xrealloc(void *p, size_t n)
+{
+	return check(realloc(p, n ? n : 1));
+}
+
+char *
+xmemdup0(const void *p, size_t n)
+{
+	char *s = xmalloc(n + 1);
+
+	if (n)
+		memcpy(s, p, n);
+	s[n] = '\0';
+	return s;
+}
