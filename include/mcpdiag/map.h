@@ -15,8 +15,15 @@ uint64_t map_sip13(const uint64_t key[2], const void *p, size_t n);
 uint32_t map_hash(const void *p, size_t n);
 /* Under a fixed key: for fingerprints that are printed and compared. */
 uint64_t map_digest(const void *p, size_t n);
-/* Continue a digest over further bytes; start with h = 0. */
-uint64_t map_digest_more(uint64_t h, const void *p, size_t n);
+
+/* The same digest over bytes that come in pieces, however they are cut. */
+struct digest {
+	uint64_t v[4], tail, n;
+};
+
+void digest_init(struct digest *);
+void digest_add(struct digest *, const void *p, size_t n);
+uint64_t digest_end(const struct digest *);
 
 #define HASH_FUNCTION(keyptr, keylen, hashv) \
 	((hashv) = map_hash((keyptr), (keylen)))

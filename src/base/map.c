@@ -11,32 +11,48 @@
 	v[2] += v[1]; v[1] = ROTL(v[1], 17); v[1] ^= v[2]; v[2] = ROTL(v[2], 32); \
 } while (0)
 
-uint64_t
-map_sip13(const uint64_t key[2], const void *p, size_t n)
+static void
+sip_init(uint64_t v[4], uint64_t k0, uint64_t k1)
 {
-	uint64_t v[4] = {
-		key[0] ^ 0x736f6d6570736575ULL, key[1] ^ 0x646f72616e646f6dULL,
-		key[0] ^ 0x6c7967656e657261ULL, key[1] ^ 0x7465646279746573ULL,
-	};
-	const unsigned char *q = p;
-	uint64_t last = (uint64_t)n << 56, m;
+	v[0] = k0 ^ 0x736f6d6570736575ULL;
+	v[1] = k1 ^ 0x646f72616e646f6dULL;
+	v[2] = k0 ^ 0x6c7967656e657261ULL;
+	v[3] = k1 ^ 0x7465646279746573ULL;
+}
 
-	for (; n >= 8; n -= 8, q += 8) {
-		memcpy(&m, q, 8);
-		v[3] ^= m;
-		ROUND(v);
-		v[0] ^= m;
-	}
-	for (size_t i = 0; i < n; i++)
-		last |= (uint64_t)q[i] << (8 * i);
-	v[3] ^= last;
+static inline void
+sip_word(uint64_t v[4], uint64_t m)
+{
+	v[3] ^= m;
 	ROUND(v);
-	v[0] ^= last;
+	v[0] ^= m;
+}
+
+static uint64_t
+sip_end(uint64_t v[4])
+{
 	v[2] ^= 0xff;
 	ROUND(v);
 	ROUND(v);
 	ROUND(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t
+map_sip13(const uint64_t key[2], const void *p, size_t n)
+{
+	const unsigned char *q = p;
+	uint64_t v[4], last = (uint64_t)n << 56, m;
+
+	sip_init(v, key[0], key[1]);
+	for (; n >= 8; n -= 8, q += 8) {
+		memcpy(&m, q, 8);
+		sip_word(v, m);
+	}
+	for (size_t i = 0; i < n; i++)
+		last |= (uint64_t)q[i] << (8 * i);
+	sip_word(v, last);
+	return sip_end(v);
 }
 
 uint32_t
@@ -57,16 +73,51 @@ map_hash(const void *p, size_t n)
 	return (uint32_t)map_sip13(key, p, n);
 }
 
-uint64_t
-map_digest_more(uint64_t h, const void *p, size_t n)
+void
+digest_init(struct digest *d)
 {
-	const uint64_t key[2] = { h ^ 0x6d63706469616731ULL, 0x70726f746f636f6cULL };
+	/* A fixed key: these values are printed, compared and stored. */
+	sip_init(d->v, 0x6d63706469616731ULL, 0x70726f746f636f6cULL);
+	d->tail = d->n = 0;
+}
 
-	return map_sip13(key, p, n);
+void
+digest_add(struct digest *d, const void *p, size_t n)
+{
+	const unsigned char *q = p;
+	uint64_t m;
+
+	for (; n && d->n % 8; n--, d->n++) {
+		d->tail |= (uint64_t)*q++ << (8 * (d->n % 8));
+		if (d->n % 8 == 7) {
+			sip_word(d->v, d->tail);
+			d->tail = 0;
+		}
+	}
+	d->n += n;
+	for (; n >= 8; n -= 8, q += 8) {
+		memcpy(&m, q, 8);
+		sip_word(d->v, m);
+	}
+	for (size_t i = 0; i < n; i++)
+		d->tail |= (uint64_t)q[i] << (8 * i);
+}
+
+uint64_t
+digest_end(const struct digest *d)
+{
+	struct digest e = *d;
+
+	sip_word(e.v, e.tail | e.n << 56);
+	return sip_end(e.v);
 }
 
 uint64_t
 map_digest(const void *p, size_t n)
 {
-	return map_digest_more(0, p, n);
+	struct digest d;
+
+	digest_init(&d);
+	digest_add(&d, p, n);
+	return digest_end(&d);
 }

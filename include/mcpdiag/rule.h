@@ -1,0 +1,50 @@
+/* rule: what a detector is.
+ * A rule is a pure function of the event sequence: no clock, no I/O, no other
+ * rule's state.  One file in src/rules/, one row in rules_table.  Findings are
+ * handed to the engine, which owns them from then on. */
+#ifndef MCPDIAG_RULE_H
+#define MCPDIAG_RULE_H
+
+#include "mcpdiag/event.h"
+#include "mcpdiag/limits.h"
+
+struct engine;
+
+struct rule {
+	const char *name;	/* as printed */
+	const char *summary;	/* one line */
+	const char *reference;	/* man page section */
+	void *(*new)(struct engine *, const struct limits *);
+	void (*event)(void *, const struct ev *);
+	/* Time has passed; called before an event whose time is at least
+	 * 100 ms after the last call.  May be NULL. */
+	void (*tick)(void *, ns_t now);
+	void (*end)(void *, ns_t now);	/* the input ended */
+	void (*free)(void *);
+};
+
+/* NULL-terminated. */
+extern const struct rule *const rules_table[];
+
+/* For rules: a finding being written.  Strings are copied into it. */
+struct draft;
+
+struct draft *draft_new(struct engine *, const struct rule *, const char *variant,
+    enum severity, enum confidence, uint32_t session);
+void draft_stream(struct draft *, uint32_t stream);	/* once each */
+void draft_span(struct draft *, struct at first, struct at last);
+void draft_count(struct draft *, uint64_t count, ns_t period, ns_t spread);
+void draft_title(struct draft *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void draft_why(struct draft *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void draft_fix(struct draft *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void draft_evidence(struct draft *, struct at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void draft_num(struct draft *, const char *name, double);
+void draft_ms(struct draft *, const char *name, ns_t);
+void draft_text(struct draft *, const char *name, struct str);
+void draft_bool(struct draft *, const char *name, bool);
+/* Hands it over.  A later draft of the same rule, variant and session replaces
+ * an earlier one (a finding grows); it keeps the place of the first. */
+void draft_done(struct draft *);
+
+#endif
