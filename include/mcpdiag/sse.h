@@ -21,17 +21,21 @@ struct sse_event {
 				 * an empty one as a priming event */
 	uint64_t data_len;	/* bytes of data, the '\n' between lines too */
 	int64_t retry_ms;	/* this block's valid retry field, or -1 */
-	bool bad_retry;		/* a retry field that is not all digits */
+	bool bad_retry;		/* a retry field that is not all digits, is
+				 * empty, or does not fit */
 	bool cut;		/* a field or the data passed its limit */
 	bool tail;		/* the stream ended without the blank line */
-	bool torn;		/* a gap is inside */
+	bool torn;		/* a gap is inside, or right before it: its
+				 * first lines may be missing */
 };
 
+/* Each may be NULL. */
 struct sse_cb {
 	/* Bytes of the data of the block being read, as they arrive. */
 	void (*data)(void *arg, const void *, size_t);
 	/* The block is complete (or torn, or the tail).  Blocks that hold
-	 * nothing but comments or unknown fields give no event. */
+	 * nothing but comments or unknown fields give no event.  Of a line
+	 * that a gap or the end cuts, only data is told. */
 	void (*event)(void *arg, const struct sse_event *);
 	/* A comment line, without the colon. */
 	void (*comment)(void *arg, struct str text);
