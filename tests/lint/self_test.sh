@@ -174,7 +174,7 @@ finds alone '^include/mcpdiag/zz\.h:1' "a header that may not be included twice"
 if has mandoc "man pages"; then
 	fresh
 	mkdir -p man
-	printf '.Dd $Mdocdate$\n.Dt ZZ 1\n.Os\n.Sh NAME\n.Nm zz\n.Nd zz\n.Bl -tag\n.It x\n' >man/zz.1
+	printf '.Dd January 1, 2026\n.Dt ZZ 1\n.Os\n.Sh NAME\n.Nm zz\n.Nd zz\n.Bl -tag\n.It x\n' >man/zz.1
 	finds man '^man/zz\.1:[0-9]+: ' "a man page with an unclosed list"
 
 	fresh
