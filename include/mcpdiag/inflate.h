@@ -35,6 +35,11 @@ struct inflate *inflate_new(enum inflate_kind, uint64_t max, uint64_t ratio,
     inflate_out_fn *, void *arg);
 /* 0, -E_SYNTAX (not decodable; sticky), or -E_LIMIT (a cap; sticky). */
 int inflate_feed(struct inflate *, const void *, size_t);
+/* The same by pull, for a caller that must bound what one piece unpacks to:
+ * takes bytes off the front of *in, puts at most `room` (> 0) at `out`, counts
+ * them in *n.  There may be more while in->n > 0 or *n == room. */
+int inflate_some(struct inflate *, struct str *in, void *out, size_t room,
+    size_t *n);
 /* Whether the compressed stream has ended properly. */
 bool inflate_done(const struct inflate *);
 void inflate_free(struct inflate *);
