@@ -68,9 +68,9 @@ say()			# say DESCRIPTION, after a condition
 	local ok=$?
 	n=$((n + 1))
 	if [ $ok -eq 0 ]; then
-		echo "ok $n - deps: $1"
+		echo "ok $n - $1"
 	else
-		echo "not ok $n - deps: $1"
+		echo "not ok $n - $1"
 		sed 's/^/# /' "$tmp/out" "$tmp/log"
 		bad=1
 	fi
