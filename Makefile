@@ -1,13 +1,16 @@
 # mcpdiag: one plain GNU Makefile.
 #   make              build/mcpdiag
 #   make demo         set up, build, analyze a shipped capture of a leapfrog
-#   make check        set up and run every test
-#   make deps         install what is missing (DEPS=list only lists it)
+#   make check        set up and run every test; the last line says how many
+#   make check-fast   the quick ones, with what is already built
+#   make deps         install what is missing (DEPS=list only lists it;
+#                     DEPS="build test bench" picks the groups)
 #   make lint         architecture, banned functions, headers, man pages
+#   make fuzz         libFuzzer targets, FUZZ_SECONDS each (ONLY=fuzz_sse)
 #   make bench        speed against named peers; bench-smoke: floors only
-#   make fuzz         libFuzzer targets (FUZZ_SECONDS for each)
-#   make VARIANT=debug|asan|fuzz|afl   another build, in build/VARIANT
-#   make install      PREFIX=/usr/local, DESTDIR
+#   make install      PREFIX=/usr/local, DESTDIR; uninstall takes it away
+#   make VARIANT=debug|asan|clang|fuzz|afl   another build, in build/VARIANT
+#   make clean
 
 VARIANT ?= release
 PREFIX  ?= /usr/local
@@ -24,12 +27,14 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototyp
 	-Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wswitch-enum -Wformat=2 -Werror
 HARD := -fstack-protector-strong -D_FORTIFY_SOURCE=2
 CFLAGS_release := -O2 -g $(HARD)
+CFLAGS_clang   := -O2 -g $(HARD)
 CFLAGS_debug   := -O0 -g3
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_afl     := -O1 -g
-ifeq ($(VARIANT),fuzz)
-CC := $(firstword $(shell command -v clang clang-19 clang-16 clang-15 clang-14 2>/dev/null) clang)
+CLANG := $(firstword $(shell command -v clang clang-19 clang-16 clang-15 clang-14 2>/dev/null) clang)
+ifneq ($(filter fuzz clang,$(VARIANT)),)
+CC := $(CLANG)
 endif
 ifeq ($(VARIANT),afl)
 CC := afl-clang-fast
@@ -58,9 +63,13 @@ UNIT := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.
 FUZZ := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 
 .PHONY: all
+ifeq ($(VARIANT),release)
 all: build/mcpdiag
+else
+all: $B/mcpdiag
+endif
 
-build/mcpdiag: $B/mcpdiag
+build/mcpdiag: build/release/mcpdiag
 	@cp -f $< $@.new && mv -f $@.new $@
 
 $B/mcpdiag: $(MAIN) $(LIB)
@@ -102,6 +111,97 @@ fuzzers: $(FUZZ)
 .SECONDARY:
 -include $(wildcard $B/src/*/*.d $B/tests/*/*.d)
 
-.PHONY: clean
+# Everything below runs make again where it needs another variant.
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+AGAIN = $(MAKE) --no-print-directory $(JOBS)
+
+DEPS ?= build test
+.PHONY: deps
+deps:
+	@tools/deps.sh $(DEPS)
+
+DEMO := captures/leapfrog-rmcp0.15.0-ts1.23.pcap
+.PHONY: demo
+demo:
+	@tools/deps.sh build
+	@$(AGAIN) -s VARIANT=release all
+	build/mcpdiag analyze $(DEMO); s=$$?; \
+	if [ $$s -eq 1 ]; then \
+		echo; echo "Exit status 1: a fault was found, as it should be."; \
+	else \
+		echo "exit status $$s, expected 1 (a fault found)" >&2; exit 1; \
+	fi
+
+# The shipped build and its clang twin, and one under ASan and UBSan; then all
+# tests.  Warnings are errors in each of them.
+.PHONY: check check-fast check-build
+check-build:
+	@tools/deps.sh build test
+	$(AGAIN) -s VARIANT=release CC=gcc all unit bench-tools
+	$(AGAIN) -s VARIANT=clang CC=$(CLANG) all unit fuzzers
+	$(AGAIN) -s VARIANT=asan CC=gcc all unit fuzzers
+check: check-build
+	@tests/run.sh all
+check-fast:
+	@$(AGAIN) -s VARIANT=release all unit
+	@tests/run.sh fast
+
+.PHONY: lint
+lint:
+	@tools/deps.sh build test
+	@$(AGAIN) -s VARIANT=release all
+	@tools/lint.sh
+
+FUZZ_SECONDS ?= 60
+ONLY ?= $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+.PHONY: fuzz
+fuzz:
+	@tools/deps.sh build test
+	@$(AGAIN) -s VARIANT=fuzz CC=$(CLANG) fuzzers
+	@for t in $(ONLY); do \
+		mkdir -p build/fuzz/found/$$t; \
+		echo "== $$t, $(FUZZ_SECONDS) s"; \
+		build/fuzz/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+		    -print_final_stats=0 -verbosity=0 \
+		    -artifact_prefix=build/fuzz/$$t- \
+		    build/fuzz/found/$$t tests/fuzz/corpus/$$t || exit 1; \
+	done
+
+# The benchmark's own programs; optimised, whatever VARIANT is.
+BENCH := $(addprefix build/bench/,mkload floor pair hostile)
+.PHONY: bench bench-smoke bench-tools
+bench-tools: $(BENCH)
+build/bench/%: bench/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARN) $(CFLAGS) -o $@ $< $(BENCH_LIBS)
+build/bench/floor: BENCH_LIBS := -lpcap
+bench: all bench-tools
+	@bench/bench.sh full
+bench-smoke: all bench-tools
+	@bench/bench.sh smoke
+
+MAN1 := $(wildcard man/*.1)
+MAN5 := $(wildcard man/*.5)
+COMPLETION := $(wildcard completion/mcpdiag)
+BINDIR := $(DESTDIR)$(PREFIX)/bin
+MANDIR := $(DESTDIR)$(PREFIX)/share/man
+DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/mcpdiag
+COMPDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+.PHONY: install uninstall
+install: all
+	install -d $(BINDIR) $(DOCDIR) $(if $(MAN1),$(MANDIR)/man1) $(if $(MAN5),$(MANDIR)/man5)
+	install -m 755 build/mcpdiag $(BINDIR)/mcpdiag
+	install -m 644 README.md $(DOCDIR)/README.md
+	$(if $(MAN1),install -m 644 $(MAN1) $(MANDIR)/man1)
+	$(if $(MAN5),install -m 644 $(MAN5) $(MANDIR)/man5)
+	$(if $(COMPLETION),install -d $(COMPDIR) && install -m 644 $(COMPLETION) $(COMPDIR)/mcpdiag)
+uninstall:
+	rm -f $(BINDIR)/mcpdiag $(DOCDIR)/README.md $(COMPDIR)/mcpdiag
+	rm -f $(addprefix $(MANDIR)/man1/,$(notdir $(MAN1))) $(addprefix $(MANDIR)/man5/,$(notdir $(MAN5)))
+	-rmdir $(DOCDIR) 2>/dev/null
+
+.PHONY: clean help
 clean:
 	rm -rf build
+help:
+	@sed -n 's/^#   //p' Makefile | sed -n '/^make/,/^make clean/p'
