@@ -25,9 +25,9 @@ say()			# say OK? DESCRIPTION
 {
 	n=$((n + 1))
 	if [ "$1" -eq 0 ]; then
-		echo "ok $n - lint: $2"
+		echo "ok $n - $2"
 	else
-		echo "not ok $n - lint: $2"
+		echo "not ok $n - $2"
 		sed 's/^/# /' "$tmp/out" | grep -v '^# warning' | head -n 20
 		bad=1
 	fi
@@ -55,7 +55,7 @@ has()
 {
 	command -v "$1" >/dev/null 2>&1 && return 0
 	n=$((n + 1))
-	echo "ok $n - lint: $2 # SKIP no $1 here"
+	echo "ok $n - $2 # SKIP no $1 here"
 	return 1
 }
 
