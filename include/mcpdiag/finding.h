@@ -48,7 +48,8 @@ struct finding {
 	struct fact facts[FINDING_MAX_FACTS];
 	uint32_t n_facts;
 	uint32_t consequence_of;	/* n of the root, 0 none */
-	uint32_t sessions_alike;	/* further sessions with the same */
+	uint32_t sessions_alike;	/* further sessions with the same, */
+	const uint32_t *alike;		/* and which */
 };
 
 const char *severity_name(enum severity);

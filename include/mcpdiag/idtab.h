@@ -25,7 +25,7 @@ struct idtab {
 void idtab_init(struct idtab *, uint32_t max);
 void idtab_fini(struct idtab *);
 /* The record, or NULL; valid until the next idtab_put(). */
-struct idrec *idtab_get(struct idtab *, uint64_t key);
+struct idrec *idtab_get(const struct idtab *, uint64_t key);
 /* The record, new (a and b 0, *fresh true) or known. */
 struct idrec *idtab_put(struct idtab *, uint64_t key, int *fresh);
 

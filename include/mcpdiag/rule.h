@@ -26,6 +26,13 @@ struct rule {
 /* NULL-terminated. */
 extern const struct rule *const rules_table[];
 
+/* What EV_SESSION events have said of a session: whether its server's
+ * looks_like starts with `prefix`; whether it is a logical client only. */
+bool engine_looks(const struct engine *, uint32_t session, const char *prefix);
+bool engine_inferred(const struct engine *, uint32_t session);
+/* Whether two sessions are on the same server address. */
+bool engine_same_server(const struct engine *, uint32_t a, uint32_t b);
+
 /* For rules: a finding being written.  Strings are copied into it. */
 struct draft;
 

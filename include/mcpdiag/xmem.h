@@ -5,10 +5,13 @@
 #define MCPDIAG_XMEM_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 void *xmalloc(size_t n);
 void *xcalloc(size_t count, size_t size);	/* zeroed */
 void *xrealloc(void *p, size_t n);
+/* p, an array of *cap elements of which n are used, with room for one more. */
+void *xgrow(void *p, size_t n, uint32_t *cap, size_t size);
 /* A NUL-terminated copy of n bytes. */
 char *xmemdup0(const void *p, size_t n);
 

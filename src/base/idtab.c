@@ -21,7 +21,7 @@ idtab_fini(struct idtab *t)
 /* Where the key is, or the empty slot where it belongs.  Keys are digests
  * under a key of ours, so their low bits are as good as any hash of them. */
 static struct idrec *
-find(struct idgen *g, uint64_t key)
+find(const struct idgen *g, uint64_t key)
 {
 	uint32_t i;
 
@@ -47,7 +47,7 @@ grow(struct idgen *g)
 }
 
 struct idrec *
-idtab_get(struct idtab *t, uint64_t key)
+idtab_get(const struct idtab *t, uint64_t key)
 {
 	struct idrec *r;
 

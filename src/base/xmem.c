@@ -37,6 +37,15 @@ xrealloc(void *p, size_t n)
 	return check(realloc(p, n ? n : 1));
 }
 
+void *
+xgrow(void *p, size_t n, uint32_t *cap, size_t size)
+{
+	if (n < *cap)
+		return p;
+	*cap = *cap ? *cap * 2 : 2;
+	return xrealloc(p, *cap * size);
+}
+
 char *
 xmemdup0(const void *p, size_t n)
 {

@@ -1,0 +1,533 @@
+#include "mcpdiag/engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mcpdiag/idtab.h"
+#include "mcpdiag/map.h"
+
+#define TICK (100 * NS_MS)
+#define MAX_RULES 32
+
+struct draft {
+	struct finding f;
+	const struct rule *rule;
+	struct engine *engine;
+	uint32_t order;		/* in which it was first reported */
+	uint32_t cap_streams;
+	uint32_t *streams, *alike;
+	char **owned;		/* texts */
+	uint32_t n_owned;
+	uint64_t software;	/* of its session: aggregation */
+	bool gone;		/* aggregated into another */
+	struct draft *root;
+};
+
+struct engine {
+	struct limits lim;
+	ev_fn *out;
+	void *arg;
+	const struct rule *const *rules;
+	void *state[MAX_RULES];
+	uint32_t n_rules;
+	ns_t ticked;
+	struct idtab software;	/* session -> digest of who is who */
+	struct idtab looks;	/* session -> place in names + 1 and inferred,
+				 * digest of the server's address */
+	char *names[64];	/* looks_like strings; few are different */
+	uint32_t n_names;
+	struct draft **found;
+	uint32_t n_found, cap_found;
+	bool full;
+	ns_t now;
+	uint32_t pkt;
+};
+
+/* Which finding explains which, on the same session: DETECTORS "Causes". */
+static const struct {
+	const char *cause, *effect;
+} chains[] = {
+	{ "leapfrog", "replay-loop" },
+	{ "leapfrog", "notification-storm" },
+	{ "replay-loop", "notification-storm" },
+};
+
+struct engine *
+engine_new(const struct limits *lim, const struct rule *const *rules, ev_fn *out, void *arg)
+{
+	struct engine *e = xcalloc(1, sizeof *e);
+
+	e->lim = *lim;
+	e->out = out;
+	e->arg = arg;
+	e->rules = rules;
+	idtab_init(&e->software, (uint32_t)lim->sessions);
+	idtab_init(&e->looks, (uint32_t)lim->sessions);
+	for (; rules[e->n_rules] && e->n_rules < MAX_RULES; e->n_rules++)
+		e->state[e->n_rules] = rules[e->n_rules]->new(e, lim);
+	return e;
+}
+
+static void
+draft_free(struct draft *d)
+{
+	for (uint32_t i = 0; i < d->n_owned; i++)
+		free(d->owned[i]);
+	free(d->owned);
+	free(d->streams);
+	free(d->alike);
+	free(d);
+}
+
+void
+engine_free(struct engine *e)
+{
+	if (e == NULL)
+		return;
+	for (uint32_t i = 0; i < e->n_rules; i++)
+		e->rules[i]->free(e->state[i]);
+	for (uint32_t i = 0; i < e->n_found; i++)
+		draft_free(e->found[i]);
+	free(e->found);
+	idtab_fini(&e->software);
+	idtab_fini(&e->looks);
+	for (uint32_t i = 0; i < e->n_names; i++)
+		free(e->names[i]);
+	free(e);
+}
+
+static void
+tell(struct engine *e, const struct draft *d, uint32_t flags)
+{
+	struct ev v = { .type = EV_FINDING, .flags = flags, .session = d->f.session,
+	    .t = d->f.last.t, .pkt = d->f.last.pkt };
+
+	v.u.finding = &d->f;
+	e->out(e->arg, &v);
+}
+
+/* ---- the end: chain, aggregate, sort ---- */
+
+static bool
+explains(const struct draft *a, const struct draft *b)
+{
+	ns_t slack = 2 * (a->f.period > NS_S ? a->f.period : NS_S);
+
+	if (a->f.session != b->f.session || a == b)
+		return false;
+	if (b->f.first.t > a->f.last.t + slack || b->f.last.t < a->f.first.t)
+		return false;
+	for (size_t i = 0; i < sizeof chains / sizeof chains[0]; i++)
+		if (strcmp(a->f.detector, chains[i].cause) == 0 &&
+		    strcmp(b->f.detector, chains[i].effect) == 0)
+			return true;
+	return false;
+}
+
+static void
+chain(struct engine *e)
+{
+	for (uint32_t i = 0; i < e->n_found; i++) {
+		struct draft *b = e->found[i];
+
+		for (uint32_t j = 0; j < e->n_found && b->root == NULL; j++) {
+			struct draft *a = e->found[j];
+			if (a->f.severity >= b->f.severity && explains(a, b))
+				b->root = a;
+		}
+	}
+	for (uint32_t i = 0; i < e->n_found; i++) {
+		struct draft *b = e->found[i];
+		while (b->root && b->root->root)	/* two links at most */
+			b->root = b->root->root;
+	}
+}
+
+static bool
+same_fault(const struct draft *a, const struct draft *b)
+{
+	return strcmp(a->f.detector, b->f.detector) == 0 &&
+	    a->f.severity == b->f.severity && a->software == b->software &&
+	    (a->f.variant == NULL) == (b->f.variant == NULL) &&
+	    (a->f.variant == NULL || strcmp(a->f.variant, b->f.variant) == 0) &&
+	    (a->root == NULL) == (b->root == NULL);
+}
+
+static void
+aggregate(struct engine *e)
+{
+	for (uint32_t i = 0; i < e->n_found; i++) {
+		struct draft *a = e->found[i];
+		struct idrec *r = idtab_get(&e->software, a->f.session);
+		uint64_t both;
+
+		a->software = a->f.session;
+		if (r) {
+			both = (uint64_t)r->a << 32 | r->b;
+			a->software = both;
+		}
+	}
+	for (uint32_t i = 0; i < e->n_found; i++) {
+		struct draft *a = e->found[i];
+
+		if (a->gone || a->f.session == 0)
+			continue;
+		for (uint32_t j = i + 1; j < e->n_found; j++) {
+			struct draft *b = e->found[j];
+
+			if (b->gone || b->f.session == a->f.session || !same_fault(a, b))
+				continue;
+			b->gone = true;
+			a->alike = xrealloc(a->alike,
+			    (a->f.sessions_alike + 1) * sizeof *a->alike);
+			a->alike[a->f.sessions_alike++] = b->f.session;
+			a->f.alike = a->alike;
+		}
+	}
+	/* A consequence whose root was merged away hangs on what it merged into;
+	 * those were merged alike, so its own root's keeper is known by kind. */
+	for (uint32_t i = 0; i < e->n_found; i++) {
+		struct draft *b = e->found[i];
+
+		if (b->gone || b->root == NULL || !b->root->gone)
+			continue;
+		for (uint32_t j = 0; j < e->n_found; j++)
+			if (!e->found[j]->gone && same_fault(e->found[j], b->root)) {
+				b->root = e->found[j];
+				break;
+			}
+	}
+}
+
+static int
+by_weight(const void *pa, const void *pb)
+{
+	const struct draft *a = *(struct draft *const *)pa;
+	const struct draft *b = *(struct draft *const *)pb;
+	const struct draft *ra = a->root ? a->root : a, *rb = b->root ? b->root : b;
+
+	if (ra != rb) {
+		if (ra->f.severity != rb->f.severity)
+			return (int)rb->f.severity - (int)ra->f.severity;
+		if (ra->f.first.t != rb->f.first.t)
+			return ra->f.first.t < rb->f.first.t ? -1 : 1;
+		return ra->order < rb->order ? -1 : 1;
+	}
+	if ((a->root == NULL) != (b->root == NULL))
+		return a->root == NULL ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static void
+finish(struct engine *e, ns_t now)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < e->n_rules; i++)
+		e->rules[i]->end(e->state[i], now);
+	chain(e);
+	aggregate(e);
+	for (uint32_t i = 0; i < e->n_found; i++) {
+		if (e->found[i]->gone)
+			draft_free(e->found[i]);
+		else
+			e->found[kept++] = e->found[i];
+	}
+	e->n_found = kept;
+	if (kept)
+		qsort(e->found, kept, sizeof *e->found, by_weight);
+	for (uint32_t i = 0; i < kept; i++)
+		e->found[i]->f.n = i + 1;
+	for (uint32_t i = 0; i < kept; i++) {
+		struct draft *d = e->found[i];
+
+		d->f.consequence_of = d->root ? d->root->f.n : 0;
+		tell(e, d, EVF_FINAL);
+	}
+}
+
+static void
+learn_software(struct engine *e, const struct ev *v)
+{
+	struct digest d;
+	struct idrec *r;
+	uint64_t h;
+	int fresh;
+
+	digest_init(&d);
+	digest_add(&d, v->u.session.endpoint.p, v->u.session.endpoint.n);
+	digest_add(&d, "\n", 1);
+	digest_add(&d, v->u.session.server.p, v->u.session.server.n);
+	digest_add(&d, "\n", 1);
+	digest_add(&d, v->u.session.client.p, v->u.session.client.n);
+	h = digest_end(&d);
+	r = idtab_put(&e->software, v->session, &fresh);
+	r->a = (uint32_t)(h >> 32);
+	r->b = (uint32_t)h;
+}
+
+static uint32_t
+intern(struct engine *e, struct str name)
+{
+	uint32_t i;
+
+	if (name.p == NULL)
+		return 0;
+	for (i = 0; i < e->n_names; i++)
+		if (str_eq(str_c(e->names[i]), name))
+			return i + 1;
+	if (i == sizeof e->names / sizeof e->names[0])
+		return 0;
+	e->names[e->n_names++] = xmemdup0(name.p, name.n);
+	return e->n_names;
+}
+
+static void
+learn_looks(struct engine *e, const struct ev *v)
+{
+	uint32_t inferred = (v->flags & EVF_INFERRED) != 0;
+	uint32_t name = intern(e, v->u.session.looks_like);
+	struct idrec *r;
+	int fresh;
+
+	r = idtab_put(&e->looks, v->session, &fresh);
+	r->a = name << 1 | inferred;
+	r->b = (uint32_t)map_digest(v->u.session.endpoint.p, v->u.session.endpoint.n);
+}
+
+bool
+engine_looks(const struct engine *e, uint32_t session, const char *prefix)
+{
+	const struct idrec *r = idtab_get(&e->looks, session);
+
+	return r && r->a > 1 &&
+	    str_pre(str_c(e->names[(r->a >> 1) - 1]), str_c(prefix));
+}
+
+bool
+engine_inferred(const struct engine *e, uint32_t session)
+{
+	const struct idrec *r = idtab_get(&e->looks, session);
+
+	return r && (r->a & 1);
+}
+
+bool
+engine_same_server(const struct engine *e, uint32_t a, uint32_t b)
+{
+	const struct idrec *ra = idtab_get(&e->looks, a), *rb = idtab_get(&e->looks, b);
+
+	return ra && rb && ra->b == rb->b;
+}
+
+void
+engine_event(struct engine *e, const struct ev *v)
+{
+	if (v->t) {
+		e->now = v->t;
+		e->pkt = v->pkt;
+	}
+	if (v->t > e->ticked + TICK) {
+		e->ticked = v->t;
+		for (uint32_t i = 0; i < e->n_rules; i++)
+			if (e->rules[i]->tick)
+				e->rules[i]->tick(e->state[i], v->t);
+	}
+	if (v->type == EV_SESSION) {
+		learn_software(e, v);
+		learn_looks(e, v);
+	}
+	if (v->type == EV_END)
+		finish(e, v->t);
+	else
+		for (uint32_t i = 0; i < e->n_rules; i++)
+			e->rules[i]->event(e->state[i], v);
+	e->out(e->arg, v);
+}
+
+const struct finding *
+engine_finding(const struct engine *e, uint32_t n)
+{
+	return n < e->n_found ? &e->found[n]->f : NULL;
+}
+
+/* ---- drafts ---- */
+
+struct draft *
+draft_new(struct engine *e, const struct rule *rule, const char *variant,
+    enum severity severity, enum confidence confidence, uint32_t session)
+{
+	struct draft *d = xcalloc(1, sizeof *d);
+
+	d->engine = e;
+	d->rule = rule;
+	d->f.detector = rule->name;
+	d->f.variant = variant;
+	d->f.severity = severity;
+	d->f.confidence = confidence;
+	d->f.session = session;
+	d->f.reference = rule->reference;
+	return d;
+}
+
+static struct str
+own(struct draft *d, const char *p, size_t n)
+{
+	char *s = xmemdup0(p, n);
+
+	d->owned = xrealloc(d->owned, (d->n_owned + 1) * sizeof *d->owned);
+	d->owned[d->n_owned++] = s;
+	return str_of(s, n);
+}
+
+static struct str
+own_fmt(struct draft *d, const char *fmt, va_list ap)
+{
+	char text[1024];
+	int n = vsnprintf(text, sizeof text, fmt, ap);
+
+	if (n < 0)
+		return STR("");
+	return own(d, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+void
+draft_stream(struct draft *d, uint32_t stream)
+{
+	for (uint32_t i = 0; i < d->f.n_streams; i++)
+		if (d->streams[i] == stream)
+			return;
+	d->streams = xgrow(d->streams, d->f.n_streams, &d->cap_streams, sizeof *d->streams);
+	d->streams[d->f.n_streams++] = stream;
+	d->f.streams = d->streams;
+}
+
+void
+draft_span(struct draft *d, struct at first, struct at last)
+{
+	d->f.first = first;
+	d->f.last = last;
+}
+
+void
+draft_count(struct draft *d, uint64_t count, ns_t period, ns_t spread)
+{
+	d->f.count = count;
+	d->f.period = period;
+	d->f.spread = spread;
+}
+
+void
+draft_title(struct draft *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	d->f.title = own_fmt(d, fmt, ap);
+	va_end(ap);
+}
+
+void
+draft_why(struct draft *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	d->f.why = own_fmt(d, fmt, ap);
+	va_end(ap);
+}
+
+void
+draft_fix(struct draft *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	d->f.fix = own_fmt(d, fmt, ap);
+	va_end(ap);
+}
+
+void
+draft_evidence(struct draft *d, struct at at, const char *fmt, ...)
+{
+	uint64_t max = d->engine->lim.evidence;
+	va_list ap;
+
+	if (d->f.n_evidence >= FINDING_MAX_EVIDENCE || d->f.n_evidence >= max)
+		return;
+	va_start(ap, fmt);
+	d->f.evidence[d->f.n_evidence++] = (struct evidence){ at, own_fmt(d, fmt, ap) };
+	va_end(ap);
+}
+
+static void
+fact(struct draft *d, struct fact f)
+{
+	if (d->f.n_facts < FINDING_MAX_FACTS)	/* sized for our own rules */
+		d->f.facts[d->f.n_facts++] = f;
+}
+
+void
+draft_num(struct draft *d, const char *name, double v)
+{
+	fact(d, (struct fact){ .name = name, .type = FACT_NUM, .num = v });
+}
+
+void
+draft_ms(struct draft *d, const char *name, ns_t v)
+{
+	fact(d, (struct fact){ .name = name, .type = FACT_MS, .num = (double)v / 1e6 });
+}
+
+void
+draft_text(struct draft *d, const char *name, struct str v)
+{
+	fact(d, (struct fact){ .name = name, .type = FACT_TEXT,
+	    .text = own(d, v.p ? v.p : "", v.n) });
+}
+
+void
+draft_bool(struct draft *d, const char *name, bool v)
+{
+	fact(d, (struct fact){ .name = name, .type = FACT_BOOL, .num = v });
+}
+
+static bool
+same_place(const struct draft *a, const struct draft *b)
+{
+	return a->rule == b->rule && a->f.session == b->f.session &&
+	    (a->f.variant == b->f.variant || (a->f.variant && b->f.variant &&
+	    strcmp(a->f.variant, b->f.variant) == 0));
+}
+
+void
+draft_done(struct draft *d)
+{
+	struct engine *e = d->engine;
+
+	for (uint32_t i = e->n_found; i-- > 0;) {
+		if (!same_place(e->found[i], d))
+			continue;
+		d->order = e->found[i]->order;
+		draft_free(e->found[i]);
+		e->found[i] = d;
+		return;
+	}
+	if (e->n_found >= e->lim.findings) {
+		if (!e->full) {
+			struct ev v = { .type = EV_NOTE, .t = e->now, .pkt = e->pkt };
+			v.u.note.name = STR("limit");
+			v.u.note.text = STR("more findings than --limit findings=; "
+			    "further ones are left out");
+			e->full = true;
+			e->out(e->arg, &v);
+		}
+		draft_free(d);
+		return;
+	}
+	e->found = xgrow(e->found, e->n_found, &e->cap_found, sizeof *e->found);
+	d->order = e->n_found;
+	e->found[e->n_found++] = d;
+	tell(e, d, 0);
+}

@@ -1,0 +1,113 @@
+#include "mcpdiag/model.h"
+
+#include <stdlib.h>
+
+#include "model_priv.h"
+
+#define SCORE_MCP 5
+
+static void
+drop_pending(struct endpoint *ep)
+{
+	for (uint32_t i = 0; i < ep->n_pending; i++)
+		ev_free(ep->pending[i]);
+	free(ep->pending);
+	ep->pending = NULL;
+	ep->n_pending = 0;
+}
+
+static void
+remove_endpoint(struct model *m, struct endpoint *ep)
+{
+	if (!ep->mcp)
+		m->unread += ep->score > 0;
+	HASH_DEL(m->endpoints, ep);
+	DL_DELETE(m->ep_lru, ep);
+	drop_pending(ep);
+	free(ep->name);
+	free(ep);
+}
+
+struct endpoint *
+endpoint_get(struct model *m, const char *name)
+{
+	struct endpoint *ep, *old;
+
+	HASH_FIND_STR(m->endpoints, name, ep);
+	if (ep) {
+		DL_DELETE(m->ep_lru, ep);
+		DL_APPEND(m->ep_lru, ep);
+		ep->n_refs++;
+		return ep;
+	}
+	if (HASH_COUNT(m->endpoints) >= m->lim.endpoints) {
+		/* Oldest without connection and without MCP goes first. */
+		DL_FOREACH(m->ep_lru, old) {
+			if (old->n_refs == 0 && !old->mcp)
+				break;
+		}
+		if (old)
+			remove_endpoint(m, old);
+		else if (!m->endpoints_full) {
+			m->endpoints_full = true;
+			model_note(m, "limit", "more servers than --limit endpoints=; "
+			    "memory grows with each further one", (struct at){ 0, 0 });
+		}
+	}
+	ep = xcalloc(1, sizeof *ep);
+	ep->name = xmemdup0(name, strlen(name));
+	HASH_ADD_KEYPTR(hh, m->endpoints, ep->name, strlen(ep->name), ep);
+	DL_APPEND(m->ep_lru, ep);
+	ep->n_refs = 1;
+	return ep;
+}
+
+void
+exchange_score(struct model *m, struct mexch *x, unsigned points)
+{
+	struct endpoint *ep = x->conn->ep;
+
+	if (ep->mcp)
+		return;
+	/* Signs add up within one exchange, not over many: a chatty server
+	 * of another kind never becomes MCP by patience. */
+	x->score += points;
+	if (x->score > ep->score)
+		ep->score = x->score;
+	if (ep->score < SCORE_MCP)
+		return;
+	ep->mcp = true;
+	m->told_eps++;
+	for (uint32_t i = 0; i < ep->n_pending; i++)
+		m->out(m->arg, ep->pending[i]);
+	if (ep->dropped)
+		model_note(m, "late-mcp", "a server was recognised as MCP only after "
+		    "--limit pending= events; earlier ones are missing", (struct at){ 0, 0 });
+	drop_pending(ep);
+}
+
+void
+model_emit(struct model *m, struct endpoint *ep, const struct ev *e)
+{
+	if (ep->mcp) {
+		m->out(m->arg, e);
+		return;
+	}
+	if (ep->n_pending >= m->lim.pending) {
+		ev_free(ep->pending[0]);
+		memmove(ep->pending, ep->pending + 1,
+		    (ep->n_pending - 1) * sizeof *ep->pending);
+		ep->n_pending--;
+		ep->dropped++;
+	}
+	if (ep->pending == NULL)
+		ep->pending = xcalloc((size_t)m->lim.pending, sizeof *ep->pending);
+	ep->pending[ep->n_pending++] = ev_clone(e);
+}
+
+void
+endpoints_fini(struct model *m)
+{
+	while (m->ep_lru)
+		remove_endpoint(m, m->ep_lru);
+}

@@ -1,0 +1,154 @@
+/* The model's own structures; nobody outside src/mcp/model*.c looks at them. */
+#ifndef MODEL_PRIV_H
+#define MODEL_PRIV_H
+
+#include "mcpdiag/fingerprint.h"
+#include "mcpdiag/idtab.h"
+#include "mcpdiag/map.h"
+#include "mcpdiag/model.h"
+#include "mcpdiag/rpc.h"
+
+#define N_RETURNS 8
+
+/* A server address.  Nothing of it is emitted until `score` says MCP. */
+struct endpoint {
+	UT_hash_handle hh;
+	struct endpoint *prev, *next;	/* by last use */
+	char *name;
+	unsigned score;
+	bool mcp;
+	struct ev **pending;		/* clones, in order */
+	uint32_t n_pending;
+	uint64_t dropped;		/* events that did not fit */
+	uint32_t n_refs;		/* connections and sessions that point here */
+};
+
+/* A stream that ended and may be what a later GET comes back from. */
+struct ended {
+	uint32_t stream, lineage;
+	ns_t t;
+	uint64_t id;			/* digest of the cursor its listener
+					 * holds; 0: none */
+	bool get, by_client;
+};
+
+struct mstream {
+	uint32_t n, lineage;
+	enum ev_kind kind;
+	enum ev_role role;
+	bool owned;			/* takes part in ownership */
+	bool told;			/* EV_STREAM is out */
+	bool had_response, had_data;
+	uint32_t events, comments;
+	uint64_t cursor_id;		/* digest of the last id, or of the cursor */
+	ns_t opened, requested, last_byte;
+	uint32_t opened_pkt, request_pkt;
+	uint32_t flags;
+	struct mexch *x;
+	struct mstream *prev, *next;	/* open GET streams of the session */
+};
+
+struct session {
+	UT_hash_handle hh;		/* by key, in model.sessions */
+	struct session *prev, *next;	/* by last use */
+	uint32_t n;
+	char *key;			/* table key: endpoint and id */
+	struct endpoint *ep;
+	char *shown;			/* as events show it */
+	uint32_t refs;			/* exchanges that point here */
+	enum ev_transport transport;
+	bool inferred;			/* a logical client, not an id */
+	bool deleted, offered, list_changed, told;
+	uint32_t signs, told_signs;
+	char *revision, *client, *server, *agent;
+	char sid_shape;			/* see fingerprint.h */
+	int64_t retry_ms;		/* last seen, or -1 */
+	int64_t returns[N_RETURNS];	/* observed delays, ms */
+	uint32_t n_returns;
+	struct idtab ids;		/* event id -> last giver, givers and data */
+	struct idtab reqs;		/* request id or token -> exchange, method */
+	struct mstream *open;		/* GET streams, oldest first */
+	struct ended *ended;
+	uint32_t n_ended, cap_ended;
+	ns_t last_open;			/* of a GET stream: head */
+};
+
+struct mconn {
+	uint32_t id;
+	struct endpoint *ep;
+	char *client;
+	bool told, midstream;
+	bool closed[2];
+	struct at opened;
+	uint32_t flags;			/* EVF_GAP, EVF_MIDSTREAM */
+	struct mexch *list;		/* exchanges still open */
+};
+
+struct mexch {
+	struct mexch *prev, *next;
+	uint32_t id, n;
+	struct mconn *conn;
+	struct session *s;
+	struct mstream *st;
+	char *target, *cursor;		/* NULL: absent */
+	char *agent, *client, *offer;	/* of an initialize without session */
+	uint64_t auth;
+	uint32_t status;
+	uint32_t flags;			/* EVF_HEAD_LOST ... */
+	struct at requested;
+	bool req_done, resp_done;
+	bool get, post, del;
+	bool head_lost, modern, init, listen, has_sid, mcp_msg;
+	bool event_stream;		/* response is one */
+	unsigned score;			/* evidence that it is MCP */
+	uint32_t n_requests;		/* JSON-RPC requests in its body */
+};
+
+struct model {
+	struct limits lim;
+	bool show_secrets;
+	ev_fn *out;
+	void *arg;
+	struct endpoint *endpoints, *ep_lru;
+	struct session *sessions, *s_lru;
+	uint32_t n_conn, n_x, n_stream, n_session;
+	uint64_t told_eps;
+	bool sessions_full, endpoints_full;
+	uint64_t unread;
+};
+
+/* model_endpoint.c: is it MCP at all? (spec-rules 3.1) */
+struct endpoint *endpoint_get(struct model *, const char *name);
+/* Adds points of evidence that this exchange is MCP. */
+void exchange_score(struct model *, struct mexch *, unsigned points);
+/* Emits, or holds back until the endpoint is known to be MCP. */
+void model_emit(struct model *, struct endpoint *, const struct ev *);
+void endpoints_fini(struct model *);
+
+/* model_session.c */
+struct session *session_by_sid(struct model *, struct endpoint *, struct str sid, struct at);
+struct session *session_by_uri(struct model *, struct endpoint *, struct str uri, struct at);
+struct session *session_find_uri(struct model *, struct endpoint *, struct str target);
+struct session *session_logical(struct model *, struct mexch *, struct at);
+void session_hold(struct mexch *, struct session *);	/* x->s = s */
+void session_drop(struct mexch *);
+void session_touch(struct model *, struct session *);
+/* Emits EV_SESSION when something new is known. */
+void session_tell(struct model *, struct session *, struct at);
+void session_set(char **field, struct str value);
+void sessions_fini(struct model *);
+/* Which hash of a secret is shown: "#" and 10 hex digits. */
+void secret_print(const struct model *, struct str raw, struct buf *out);
+
+/* model_stream.c: lineages and owners (DESIGN 5) */
+void stream_open(struct model *, struct mexch *, struct at);
+void stream_tell(struct model *, struct mexch *, enum ev_kind);
+void stream_event(struct model *, struct mexch *, const struct model_sse *, struct at);
+/* The answer of a request came on a GET stream: it resumes that request. */
+void stream_answers(struct model *, struct mexch *, struct at);
+void stream_common(struct model *, struct mexch *, struct at);
+void stream_close(struct model *, struct mexch *, enum ev_end, uint32_t flags, struct at);
+/* Ev with the ids of an exchange filled in. */
+struct ev model_ev(const struct mexch *, enum ev_type, enum ev_dir, struct at);
+
+#endif

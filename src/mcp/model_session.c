@@ -1,0 +1,266 @@
+#include "mcpdiag/model.h"
+
+#include <stdlib.h>
+
+#include "mcpdiag/fingerprint.h"
+#include "model_priv.h"
+
+void
+secret_print(const struct model *m, struct str raw, struct buf *out)
+{
+	if (raw.p == NULL)
+		return;
+	if (m->show_secrets)
+		(void)buf_adds(out, raw);
+	else
+		(void)buf_fmt(out, "#%010llx", (unsigned long long)
+		    (map_digest(raw.p, raw.n) >> 24));
+}
+
+void
+session_set(char **field, struct str value)
+{
+	free(*field);
+	*field = value.p ? xmemdup0(value.p, value.n) : NULL;
+}
+
+static void
+free_tables(struct session *s)
+{
+	idtab_fini(&s->ids);
+	idtab_fini(&s->reqs);
+	free(s->ended);
+	s->ended = NULL;
+	s->n_ended = s->cap_ended = 0;
+}
+
+static void
+remove_session(struct model *m, struct session *s)
+{
+	s->ep->n_refs--;
+	HASH_DEL(m->sessions, s);
+	DL_DELETE(m->s_lru, s);
+	free_tables(s);
+	free(s->key);
+	free(s->shown);
+	free(s->revision);
+	free(s->client);
+	free(s->server);
+	free(s->agent);
+	free(s);
+}
+
+/* Deleted sessions are kept as short records, so that what comes later on
+ * them is still known; they go first when there are too many. */
+static void
+make_room(struct model *m)
+{
+	struct session *s, *victim = NULL;
+	unsigned looked = 0;
+
+	if (HASH_COUNT(m->sessions) < m->lim.sessions)
+		return;
+	DL_FOREACH(m->s_lru, s) {
+		if (s->refs)
+			continue;
+		if (victim == NULL)
+			victim = s;
+		if (s->deleted || ++looked > 64)
+			break;
+	}
+	if (victim)
+		remove_session(m, victim);
+	if (!m->sessions_full) {
+		m->sessions_full = true;
+		model_note(m, "limit", "more sessions than --limit sessions=; the "
+		    "longest idle ones are forgotten", (struct at){ 0, 0 });
+	}
+}
+
+void
+session_touch(struct model *m, struct session *s)
+{
+	if (m->s_lru->prev == s)	/* already the newest */
+		return;
+	DL_DELETE(m->s_lru, s);
+	DL_APPEND(m->s_lru, s);
+}
+
+static struct session *
+get(struct model *m, struct endpoint *ep, char kind, struct str id, bool make)
+{
+	struct buf key, shown;
+	struct session *s;
+
+	buf_init(&key, 1 << 16);
+	(void)buf_fmt(&key, "%c%s ", kind, ep->name);
+	if (buf_adds(&key, id) < 0)		/* absurdly long: its digest will do */
+		(void)buf_fmt(&key, "%016llx",
+		    (unsigned long long)map_digest(id.p, id.n));
+	HASH_FIND(hh, m->sessions, key.p, key.n, s);
+	if (s || !make) {
+		buf_fini(&key);
+		if (s)
+			session_touch(m, s);
+		return s;
+	}
+	make_room(m);
+	s = xcalloc(1, sizeof *s);
+	s->n = ++m->n_session;
+	s->ep = ep;
+	ep->n_refs++;
+	s->key = xmemdup0(key.p, key.n);
+	s->retry_ms = -1;
+	idtab_init(&s->ids, (uint32_t)m->lim.ids);
+	idtab_init(&s->reqs, (uint32_t)m->lim.ids);
+	buf_init(&shown, 4096);
+	if (kind == '~')
+		(void)buf_addc(&shown, '~');
+	secret_print(m, id, &shown);
+	s->shown = xmemdup0(shown.p, shown.n);
+	HASH_ADD_KEYPTR(hh, m->sessions, s->key, key.n, s);
+	DL_APPEND(m->s_lru, s);
+	buf_fini(&shown);
+	buf_fini(&key);
+	return s;
+}
+
+struct session *
+session_by_sid(struct model *m, struct endpoint *ep, struct str sid, struct at at)
+{
+	struct session *s = get(m, ep, 's', sid, true);
+
+	if (!s->told) {
+		s->transport = EV_STREAMABLE;
+		s->sid_shape = fingerprint_sid(sid);
+		session_tell(m, s, at);
+	}
+	return s;
+}
+
+/* The path and query of an endpoint URI; it may be absolute. */
+static struct str
+path_of(struct str uri)
+{
+	size_t scheme = str_find(uri, STR("://"));
+
+	if (scheme != SIZE_MAX && scheme < 8) {
+		uri.p += scheme + 3;
+		uri.n -= scheme + 3;
+		while (uri.n && uri.p[0] != '/') {
+			uri.p++;
+			uri.n--;
+		}
+	}
+	return uri;
+}
+
+struct session *
+session_by_uri(struct model *m, struct endpoint *ep, struct str uri, struct at at)
+{
+	struct session *s = get(m, ep, 'u', path_of(uri), true);
+
+	if (!s->told) {
+		s->transport = EV_LEGACY_SSE;
+		session_tell(m, s, at);
+	}
+	return s;
+}
+
+struct session *
+session_find_uri(struct model *m, struct endpoint *ep, struct str target)
+{
+	return get(m, ep, 'u', path_of(target), false);
+}
+
+/* spec-rules 3.3: without a session id, the client is its address, its
+ * authorisation and its software.  Several windows of one product behind one
+ * address are one such client: what hangs on it is marked inferred. */
+struct session *
+session_logical(struct model *m, struct mexch *x, struct at at)
+{
+	const char *addr = x->conn->client, *colon = strrchr(addr, ':');
+	struct session *s;
+	struct buf id;
+
+	buf_init(&id, 4096);
+	(void)buf_add(&id, addr, colon ? (size_t)(colon - addr) : strlen(addr));
+	(void)buf_fmt(&id, " %016llx %s", (unsigned long long)x->auth,
+	    x->agent ? x->agent : "");
+	s = get(m, x->conn->ep, '~', buf_str(&id), true);
+	buf_fini(&id);
+	if (!s->told) {
+		s->transport = EV_STREAMABLE;
+		s->inferred = true;
+		session_tell(m, s, at);
+	}
+	return s;
+}
+
+void
+session_hold(struct mexch *x, struct session *s)
+{
+	if (x->s)
+		x->s->refs--;
+	x->s = s;
+	if (s)
+		s->refs++;
+}
+
+void
+session_drop(struct mexch *x)
+{
+	struct session *s = x->s;
+
+	if (s == NULL)
+		return;
+	s->refs--;
+	x->s = NULL;
+	if (s->deleted && s->refs == 0)
+		free_tables(s);
+}
+
+void
+session_tell(struct model *m, struct session *s, struct at at)
+{
+	struct ev e = { .type = EV_SESSION, .t = at.t, .pkt = at.pkt, .session = s->n };
+	struct buf looks, evidence, clooks, cevidence;
+
+	s->told = true;
+	s->told_signs = s->signs;
+	buf_init(&looks, 512);
+	buf_init(&evidence, 1024);
+	buf_init(&clooks, 512);
+	buf_init(&cevidence, 1024);
+	fingerprint_server(s->signs, s->sid_shape, &looks, &evidence);
+	fingerprint_client(str_c(s->agent), str_c(s->client), &clooks, &cevidence);
+	e.flags = s->inferred ? EVF_INFERRED : 0;
+	e.u.session.key = str_c(s->shown);
+	e.u.session.transport = s->transport;
+	e.u.session.revision = str_c(s->revision);
+	e.u.session.offered = s->offered;
+	e.u.session.client = str_c(s->client);
+	e.u.session.server = str_c(s->server);
+	e.u.session.endpoint = str_c(s->ep->name);
+	e.u.session.list_changed = s->list_changed;
+	if (looks.n) {
+		e.u.session.looks_like = buf_str(&looks);
+		e.u.session.evidence = buf_str(&evidence);
+	}
+	if (clooks.n) {
+		e.u.session.client_looks_like = buf_str(&clooks);
+		e.u.session.client_evidence = buf_str(&cevidence);
+	}
+	model_emit(m, s->ep, &e);
+	buf_fini(&looks);
+	buf_fini(&evidence);
+	buf_fini(&clooks);
+	buf_fini(&cevidence);
+}
+
+void
+sessions_fini(struct model *m)
+{
+	while (m->s_lru)
+		remove_session(m, m->s_lru);
+}
