@@ -21,6 +21,7 @@ struct sse_event {
 				 * an empty one as a priming event */
 	uint64_t data_len;	/* bytes of data, the '\n' between lines too */
 	int64_t retry_ms;	/* this block's valid retry field, or -1 */
+	bool data_first;	/* data came before the id: which servers do */
 	bool bad_retry;		/* a retry field that is not all digits, is
 				 * empty, or does not fit */
 	bool cut;		/* a field or the data passed its limit */

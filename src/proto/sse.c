@@ -136,6 +136,8 @@ name_done(struct sse *s, bool colon)
 	}
 	s->lead = s->field != FIELD_COMMENT;
 	s->retry = 0;
+	if (s->field == FIELD_ID)
+		s->ev.data_first |= s->ev.has_data;
 	if (s->field == FIELD_DATA) {
 		if (s->ev.has_data)
 			data(s, "\n", 1);

@@ -1,0 +1,484 @@
+#include "mcpdiag/observe.h"
+
+#include <stdlib.h>
+
+#include "observe_priv.h"
+
+static struct ox *
+find(struct oconn *c, uint32_t n)
+{
+	struct ox *x;
+
+	DL_FOREACH(c->list, x) {
+		if (x->n == n)
+			return x;
+	}
+	return NULL;
+}
+
+static void
+free_ox(struct ox *x)
+{
+	struct observe *o = x->conn->o;
+
+	DL_DELETE(x->conn->list, x);
+	body_free(o, &x->req);
+	body_free(o, &x->resp);
+	sse_free(x->sse);
+	free(x);
+}
+
+/* ---- http1 callbacks ---- */
+
+static struct ox *
+new_ox(struct oconn *c, uint32_t n, struct at at)
+{
+	struct ox *x = xcalloc(1, sizeof *x);
+
+	x->conn = c;
+	x->n = n;
+	x->at = at;
+	DL_APPEND(c->list, x);
+	return x;
+}
+
+static struct str
+header(const struct http1_head *h, const char *name)
+{
+	return http1_header(h, str_c(name));
+}
+
+static void
+on_request(void *arg, const struct http1_head *h, struct at at)
+{
+	struct oconn *c = arg;
+	struct ox *x = new_ox(c, h->n, at);
+	struct model_request r = { .n = h->n, .head_lost = h->head_lost };
+
+	r.method = h->method;
+	r.target = h->target;
+	r.host = header(h, "Host");
+	r.session_id = header(h, "Mcp-Session-Id");
+	r.last_event_id = header(h, "Last-Event-ID");
+	r.protocol_version = header(h, "MCP-Protocol-Version");
+	r.accept = header(h, "Accept");
+	r.content_type = header(h, "Content-Type");
+	r.user_agent = header(h, "User-Agent");
+	r.authorization = header(h, "Authorization");
+	r.origin = header(h, "Origin");
+	r.mcp_method = header(h, "Mcp-Method");
+	x->x = model_request(c->o->m, c->mc, &r, at);
+	body_begin(x, &x->req, header(h, "Content-Encoding"));
+}
+
+static void
+on_request_body(void *arg, uint32_t n, const void *p, size_t len, struct at at)
+{
+	struct ox *x = find(arg, n);
+
+	if (x == NULL)
+		return;
+	x->at = at;
+	body_feed(x, &x->req, p, len);
+}
+
+static enum ev_end
+end_of(enum http1_end end, bool response, uint32_t *flags)
+{
+	*flags = 0;
+	switch (end) {
+	case HTTP1_COMPLETE:
+		return EV_COMPLETE;
+	case HTTP1_INFERRED:
+		*flags = EVF_INFERRED | EVF_GAP;
+		return EV_COMPLETE;
+	case HTTP1_TRUNCATED:
+		return response ? EV_TRUNCATED : EV_CLIENT;
+	case HTTP1_ABORTED:
+		return EV_CLIENT;
+	case HTTP1_LOST:
+		*flags = EVF_GAP;
+		return EV_LOST;
+	case HTTP1_OPEN:
+		return EV_OPEN;
+	}
+	return EV_LOST;
+}
+
+static void
+maybe_free_ox(struct ox *x)
+{
+	if (x->req_over && x->resp_over)
+		free_ox(x);
+}
+
+static void
+on_request_end(void *arg, uint32_t n, enum http1_end end, struct at at)
+{
+	struct oconn *c = arg;
+	struct ox *x = find(c, n);
+	uint32_t flags;
+	enum ev_end e = end_of(end, false, &flags);
+
+	if (x == NULL || x->req_over)
+		return;
+	x->at = at;
+	body_end(x, &x->req, e == EV_COMPLETE);
+	x->req_over = true;
+	if (x->req.undecoded)
+		flags |= EVF_UNDECODED;
+	model_request_end(c->o->m, x->x, e, x->req.bytes, flags, at);
+	maybe_free_ox(x);
+}
+
+static const char *
+framing_name(enum http1_framing f)
+{
+	switch (f) {
+	case HTTP1_NONE:
+		return "none";
+	case HTTP1_LENGTH:
+		return "content-length";
+	case HTTP1_CHUNKED:
+		return "chunked";
+	case HTTP1_CLOSE:
+		return "until-close";
+	}
+	return "none";
+}
+
+static void
+response_head(struct ox *x, const struct http1_head *h, bool event_stream, struct at at)
+{
+	struct oconn *c = x->conn;
+	struct model_response r = { .head_lost = h->head_lost, .status = h->status };
+
+	r.session_id = header(h, "Mcp-Session-Id");
+	r.content_type = header(h, "Content-Type");
+	r.server = header(h, "Server");
+	r.coding = header(h, "Content-Encoding");
+	r.cache_control = header(h, "Cache-Control");
+	r.x_accel = header(h, "X-Accel-Buffering");
+	r.powered_by = header(h, "X-Powered-By");
+	r.framing = framing_name(h->framing);
+	r.event_stream = event_stream;
+	if (event_stream)
+		body_event_stream(x);
+	body_begin(x, &x->resp, r.coding);
+	model_response(c->o->m, x->x, &r, at);
+}
+
+static void
+on_response(void *arg, const struct http1_head *h, struct at at)
+{
+	struct oconn *c = arg;
+	struct ox *x = find(c, h->n);
+	struct str type = header(h, "Content-Type");
+
+	if (x == NULL) {		/* its request was not captured */
+		struct model_request r = { .n = h->n, .head_lost = true };
+
+		x = new_ox(c, h->n, at);
+		x->req_over = true;
+		x->x = model_request(c->o->m, c->mc, &r, at);
+		model_request_end(c->o->m, x->x, EV_LOST, 0, EVF_HEAD_LOST, at);
+	}
+	x->at = at;
+	if (h->head_lost) {
+		x->sniff_sse = true;	/* the body tells what it is */
+		return;
+	}
+	response_head(x, h, h->status / 100 == 2 && h->framing != HTTP1_NONE &&
+	    str_ipre(str_trim(type), STR("text/event-stream")), at);
+}
+
+/* A body whose head was lost: an event stream when it starts with a field. */
+static bool
+looks_sse(const char *p, size_t n)
+{
+	static const char *const fields[] = { ":", "data:", "event:", "id:", "retry:" };
+
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+		if (str_pre(str_of(p, n), str_c(fields[i])))
+			return true;
+	return false;
+}
+
+static void
+on_response_body(void *arg, uint32_t n, const void *p, size_t len, struct at at)
+{
+	struct oconn *c = arg;
+	struct ox *x = find(c, n);
+
+	if (x == NULL || len == 0)
+		return;
+	x->at = at;
+	if (x->sniff_sse) {
+		struct http1_head h = { .n = n, .head_lost = true,
+		    .framing = HTTP1_CHUNKED };
+
+		x->sniff_sse = false;
+		response_head(x, &h, looks_sse(p, len), at);
+	}
+	body_feed(x, &x->resp, p, len);
+}
+
+static void
+on_body_gap(void *arg, uint32_t n, bool response, uint64_t bytes, struct at at)
+{
+	struct ox *x = find(arg, n);
+
+	if (x == NULL)
+		return;
+	x->at = at;
+	body_gap(x, response ? &x->resp : &x->req, bytes);
+}
+
+static void
+on_response_end(void *arg, uint32_t n, enum http1_end end, struct at at)
+{
+	struct oconn *c = arg;
+	struct ox *x = find(c, n);
+	uint32_t flags;
+	enum ev_end e = end_of(end, true, &flags);
+
+	if (x == NULL || x->resp_over)
+		return;
+	x->at = at;
+	body_end(x, &x->resp, e == EV_COMPLETE);
+	x->resp_over = true;
+	if (x->resp.undecoded)
+		flags |= EVF_UNDECODED;
+	model_response_end(c->o->m, x->x, e, x->resp.bytes, flags, at);
+	maybe_free_ox(x);
+}
+
+static void
+on_odd(void *arg, enum http1_odd odd, bool response, struct at at)
+{
+	static const struct {
+		const char *name, *text;
+	} words[] = {
+		[HTTP1_BAD] = { "bad-http", "bytes that are no HTTP/1.x" },
+		[HTTP1_HEADER_LIMIT] = { "limit",
+		    "a header block grew past --limit header=" },
+		[HTTP1_PIPELINE_LIMIT] = { "limit",
+		    "more unanswered requests than --limit pipeline=" },
+		[HTTP1_UNASKED] = { "unasked", "a response to no request" },
+		[HTTP1_LENIENT] = { "lenient-http",
+		    "framing that RFC 9112 does not allow, read all the same" },
+		[HTTP1_UPGRADE] = { "upgrade", "switched to another protocol" },
+		[HTTP1_H2] = { "http2", "switched to HTTP/2" },
+	};
+	struct oconn *c = arg;
+
+	(void)response;
+	if (odd == HTTP1_H2)
+		c->o->stats.http2++;
+	model_anomaly(c->o->m, c->mc, words[odd].name, words[odd].text, at);
+}
+
+static const struct http1_cb http1_cb = {
+	.request = on_request, .request_body = on_request_body,
+	.request_end = on_request_end, .response = on_response,
+	.response_body = on_response_body, .body_gap = on_body_gap,
+	.response_end = on_response_end, .odd = on_odd,
+};
+
+/* ---- connections ---- */
+
+struct observe *
+observe_new(const struct limits *lim, struct model *m)
+{
+	struct observe *o = xcalloc(1, sizeof *o);
+
+	o->lim = *lim;
+	o->m = m;
+	return o;
+}
+
+void
+observe_free(struct observe *o)
+{
+	if (o == NULL)
+		return;
+	rpc_free(o->spare);
+	free(o);
+}
+
+const struct observe_stats *
+observe_stats(const struct observe *o)
+{
+	return &o->stats;
+}
+
+struct oconn *
+observe_open(struct observe *o, const char *a0, const char *a1, bool client0, struct at at)
+{
+	struct oconn *c = xcalloc(1, sizeof *c);
+
+	c->o = o;
+	c->a0 = xmemdup0(a0, strlen(a0));
+	c->a1 = xmemdup0(a1, strlen(a1));
+	c->client0 = client0;
+	c->midstream = !client0;
+	c->opened = at;
+	c->seen_dir = -1;
+	return c;
+}
+
+/* The first bytes are HTTP: from here on both directions are parsed. */
+static void
+start_http(struct oconn *c, int client_dir)
+{
+	c->decided = true;
+	c->client_dir = client_dir;
+	c->http = http1_new(&c->o->lim, &http1_cb, c);
+	c->mc = model_conn(c->o->m, client_dir ? c->a1 : c->a0,
+	    client_dir ? c->a0 : c->a1, c->midstream, c->opened);
+	free(c->a0);
+	free(c->a1);
+	c->a0 = c->a1 = NULL;
+}
+
+enum sniffed { SNIFF_HTTP, SNIFF_WAIT, SNIFF_SKIP, SNIFF_DEAD };
+
+static enum sniffed
+give_up(struct oconn *c, uint64_t *counter)
+{
+	++*counter;
+	c->decided = c->dead = true;
+	return SNIFF_DEAD;
+}
+
+/* What is this connection? */
+static enum sniffed
+sniff(struct oconn *c, int dir, const void *p, size_t n)
+{
+	switch (http1_guess(p, n)) {
+	case HTTP1_IS_REQUEST:
+		start_http(c, c->client0 ? 0 : dir);
+		return SNIFF_HTTP;
+	case HTTP1_IS_RESPONSE:
+	case HTTP1_IS_CHUNK:
+		start_http(c, c->client0 ? 0 : !dir);
+		return SNIFF_HTTP;
+	case HTTP1_IS_TLS:
+		return give_up(c, &c->o->stats.encrypted);
+	case HTTP1_IS_H2:
+		return give_up(c, &c->o->stats.http2);
+	case HTTP1_IS_UNKNOWN:
+		return SNIFF_WAIT;
+	case HTTP1_IS_OTHER:
+		break;
+	}
+	/* Picked up in the middle of a body, a head may yet come. */
+	return c->midstream ? SNIFF_SKIP : give_up(c, &c->o->stats.other);
+}
+
+/* The first pieces of a connection, until it is clear what it is.  Pieces too
+ * short to tell are put together, up to SNIFF_MAX bytes. */
+static bool
+first_data(struct oconn *c, int dir, const void *p, size_t n, struct at at)
+{
+	uint8_t had = c->seen_dir == dir ? c->n_seen : 0;
+	size_t room = sizeof c->seen - had, add = n < room ? n : room;
+
+	if (had) {
+		memcpy(c->seen + had, p, add);
+		p = c->seen;
+		n = had + add;
+	}
+	switch (sniff(c, dir, p, n)) {
+	case SNIFF_HTTP:
+		if (had)
+			http1_feed(c->http, dir != c->client_dir, c->seen, had, at);
+		return true;
+	case SNIFF_DEAD:
+		return false;
+	case SNIFF_SKIP:
+		c->n_seen = 0;
+		return true;
+	case SNIFF_WAIT:
+		break;
+	}
+	c->seen_dir = dir;
+	c->n_seen = 0;
+	if (n < sizeof c->seen) {
+		if (!had)
+			memcpy(c->seen, p, n);
+		c->n_seen = (uint8_t)n;
+	}
+	return true;
+}
+
+bool
+observe_data(struct oconn *c, int dir, const void *p, size_t n, struct at at)
+{
+	if (!c->decided && !first_data(c, dir, p, n, at))
+		return false;
+	if (c->dead)
+		return false;
+	if (c->http)
+		http1_feed(c->http, dir != c->client_dir, p, n, at);
+	return true;
+}
+
+void
+observe_gap(struct oconn *c, int dir, uint64_t n, struct at at)
+{
+	c->n_seen = 0;
+	c->midstream = true;
+	if (c->http == NULL)
+		return;
+	model_gap(c->o->m, c->mc, dir == c->client_dir ? EV_C2S : EV_S2C, n, at);
+	http1_gap(c->http, dir != c->client_dir, n, at);
+}
+
+void
+observe_close(struct oconn *c, int dir, const char *how, int by, struct at at)
+{
+	bool response = dir != c->client_dir;
+	bool reset = strcmp(how, "rst") == 0;
+
+	if (c->http == NULL)
+		return;
+	model_conn_close(c->o->m, c->mc, response ? EV_S2C : EV_C2S, how,
+	    by >= 0 && by != dir, at);
+	if (strcmp(how, "fin") == 0 || reset)
+		http1_close(c->http, response, reset, by >= 0 && by != dir, at);
+	else if (strcmp(how, "eof") == 0)
+		http1_eof(c->http, at);
+	else			/* evicted, reused: how it ended is not known */
+		http1_gap(c->http, response, UINT32_MAX, at);
+}
+
+void
+observe_stall(struct oconn *c, int dir, uint64_t bytes, bool zero_window,
+    struct at since, struct at now)
+{
+	if (c->mc && dir != c->client_dir)
+		model_stall(c->o->m, c->mc, bytes, zero_window, since, now);
+}
+
+void
+observe_odd(struct oconn *c, int dir, const char *name, const char *text, struct at at)
+{
+	(void)dir;
+	if (c->mc)
+		model_anomaly(c->o->m, c->mc, name, text, at);
+}
+
+void
+observe_end(struct oconn *c, struct at at)
+{
+	if (!c->decided)
+		c->o->stats.other++;
+	http1_free(c->http);
+	while (c->list)
+		free_ox(c->list);
+	model_conn_end(c->o->m, c->mc, at);
+	free(c->a0);
+	free(c->a1);
+	free(c);
+}

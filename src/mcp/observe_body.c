@@ -1,0 +1,372 @@
+#include "observe_priv.h"
+
+/* Scanners are the largest thing an exchange needs, and only while a document
+ * is open; one is kept ready. */
+static void
+give_back(struct observe *o, struct body *b)
+{
+	if (b->rpc && o->spare == NULL)
+		o->spare = b->rpc;
+	else
+		rpc_free(b->rpc);
+	b->rpc = NULL;
+}
+
+/* Message strings, for those that wait for the event they belong to. */
+static const size_t msg_strings[] = {
+#define S(f) offsetof(struct rpc_msg, f)
+	S(method), S(id), S(code), S(message), S(protocol_version),
+	S(client_name), S(client_version), S(result_version), S(server_name),
+	S(server_version), S(progress_token), S(meta_token), S(cancel_id),
+	S(name), S(uri), S(meta_version), S(subscription_id),
+#undef S
+};
+
+#define N_STRINGS (sizeof msg_strings / sizeof msg_strings[0])
+
+static struct str *
+string_at(struct rpc_msg *m, size_t i)
+{
+	return (struct str *)(void *)((char *)m + msg_strings[i]);
+}
+
+/* The struct, then its strings, padded so that the next struct is aligned. */
+static void
+hold_msg(struct body *b, const struct rpc_msg *msg)
+{
+	struct rpc_msg copy = *msg;
+	size_t need = sizeof copy, pad;
+	char *at;
+
+	for (size_t i = 0; i < N_STRINGS; i++)
+		need += string_at(&copy, i)->n;
+	pad = -need & 15;
+	at = buf_room(&b->held, need + pad);
+	if (at == NULL) {
+		b->undecoded = true;
+		return;
+	}
+	memcpy(at, &copy, sizeof copy);
+	at += sizeof copy;
+	for (size_t i = 0; i < N_STRINGS; i++) {
+		struct str *f = string_at(&copy, i);
+		if (f->n)
+			memcpy(at, f->p, f->n);
+		at += f->n;
+	}
+	memset(at, 0, pad);
+	b->held.n += need + pad;
+}
+
+static void
+deliver_held(struct observe *o, struct ox *x, uint64_t hash)
+{
+	struct buf *held = &x->resp.held;
+
+	for (size_t at = 0; at < held->n;) {
+		struct rpc_msg msg;
+		size_t used = sizeof msg;
+
+		memcpy(&msg, held->p + at, sizeof msg);
+		for (size_t i = 0; i < N_STRINGS; i++) {
+			struct str *f = string_at(&msg, i);
+			if (f->p)
+				f->p = held->p + at + used;
+			used += f->n;
+		}
+		model_response_msg(o->m, x->x, &msg, hash, x->at);
+		at += used + (-used & 15);
+	}
+	buf_clear(held);
+}
+
+static void
+on_msg(void *arg, const struct rpc_msg *msg)
+{
+	struct observe *o = arg;
+	struct ox *x = o->cur;
+
+	if (!msg->jsonrpc2)
+		return;
+	if (o->cur_hold)
+		hold_msg(&x->resp, msg);
+	else if (o->cur_request)
+		model_request_msg(o->m, x->x, msg, 0, x->at);
+	else
+		model_response_msg(o->m, x->x, msg, o->cur_hash, x->at);
+}
+
+static void
+scan_begin(struct observe *o, struct body *b)
+{
+	b->rpc = o->spare;
+	o->spare = NULL;
+	if (b->rpc == NULL)
+		b->rpc = rpc_new(&o->lim, on_msg, o);
+	rpc_reset(b->rpc);
+	b->failed = false;
+}
+
+static void
+scan(struct observe *o, struct ox *x, struct body *b, const void *p, size_t n)
+{
+	o->cur = x;
+	o->cur_request = b == &x->req;
+	if (!b->failed && rpc_feed(b->rpc, p, n) < 0)
+		b->failed = true;
+}
+
+static bool
+scan_end(struct observe *o, struct ox *x, struct body *b)
+{
+	bool ok;
+
+	o->cur = x;
+	o->cur_request = b == &x->req;
+	ok = !b->failed && rpc_eof(b->rpc) == 0;
+	give_back(o, b);
+	return ok;
+}
+
+/* ---- JSON bodies ---- */
+
+static bool
+starts_json(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n'))
+		i++;
+	return i < n && (p[i] == '{' || p[i] == '[');
+}
+
+static void
+json_body(struct observe *o, struct ox *x, struct body *b, const void *p, size_t n)
+{
+	if (!b->started && n) {
+		b->started = true;
+		b->json = starts_json(p, n);
+		if (b->json)
+			scan_begin(o, b);
+	}
+	if (b->json && b->rpc) {
+		o->cur_hold = false;
+		o->cur_hash = 0;
+		scan(o, x, b, p, n);
+	}
+}
+
+static void
+json_body_end(struct observe *o, struct ox *x, struct body *b, bool whole)
+{
+	if (b->rpc == NULL)
+		return;
+	o->cur_hold = false;
+	if (!scan_end(o, x, b) && whole && !b->undecoded)
+		model_anomaly(o->m, x->conn->mc, "bad-json",
+		    b == &x->req ? "a request body is not JSON" :
+		    "a response body is not JSON", x->at);
+}
+
+/* ---- event streams ---- */
+
+/* What was lent must be scanned before the lender takes it back. */
+static void
+unstash(struct ox *x)
+{
+	struct observe *o = x->conn->o;
+	struct body *b = &x->resp;
+
+	if (x->stash == NULL)
+		return;
+	if (!b->started) {
+		b->started = true;
+		b->json = starts_json(x->stash, x->n_stash);
+		digest_init(&b->digest);
+		if (b->json)
+			scan_begin(o, b);
+	}
+	digest_add(&b->digest, x->stash, x->n_stash);
+	if (b->json && b->rpc) {
+		o->cur_hold = true;
+		scan(o, x, b, x->stash, x->n_stash);
+	}
+	x->stash = NULL;
+}
+
+static void
+on_data(void *arg, const void *p, size_t n)
+{
+	struct ox *x = arg;
+
+	if (x->n_first < sizeof x->first) {
+		size_t room = sizeof x->first - x->n_first;
+		memcpy(x->first + x->n_first, p, n < room ? n : room);
+		x->n_first += (uint32_t)(n < room ? n : room);
+	}
+	if (x->stash)
+		unstash(x);
+	x->stash = p;
+	x->n_stash = n;
+	if (x->resp.started)
+		unstash(x);
+}
+
+static void
+on_event(void *arg, const struct sse_event *v)
+{
+	struct ox *x = arg;
+	struct observe *o = x->conn->o;
+	struct body *b = &x->resp;
+	bool whole = x->stash && !b->started;	/* the data came in one piece */
+	struct model_sse s = {
+		.name = v->type, .id = v->id, .dispatched = v->has_data,
+		.data = v->data_len > 0, .tail = v->tail, .cut = v->cut,
+		.torn = v->torn, .bytes = v->data_len, .retry_ms = v->retry_ms,
+		.id_after_data = v->data_first,
+	};
+
+	if (str_eq(v->type, STR("endpoint")))
+		s.uri = str_of(x->first, x->n_first);
+	if (whole)
+		s.hash = map_digest(x->stash, x->n_stash);
+	else if (b->started) {
+		unstash(x);
+		s.hash = digest_end(&b->digest);
+	}
+	model_sse(o->m, x->x, &s, x->at);
+	if (!v->tail) {
+		o->cur_hold = false;
+		o->cur_hash = s.hash;
+		if (whole && starts_json(x->stash, x->n_stash)) {
+			scan_begin(o, b);
+			scan(o, x, b, x->stash, x->n_stash);
+			(void)scan_end(o, x, b);
+		} else if (b->rpc && scan_end(o, x, b))
+			deliver_held(o, x, s.hash);
+	}
+	give_back(o, b);
+	buf_clear(&b->held);
+	b->started = false;
+	x->stash = NULL;
+	x->n_first = 0;
+}
+
+static void
+on_comment(void *arg, struct str text)
+{
+	struct ox *x = arg;
+
+	model_comment(x->conn->o->m, x->x, text, x->at);
+}
+
+static const struct sse_cb sse_cb = { on_data, on_event, on_comment };
+
+/* ---- content codings ---- */
+
+static void
+plain(struct ox *x, struct body *b, const void *p, size_t n)
+{
+	struct observe *o = x->conn->o;
+
+	if (b == &x->resp && x->sse) {
+		sse_feed(x->sse, p, n);
+		unstash(x);
+	} else
+		json_body(o, x, b, p, n);
+}
+
+static void
+plain_request(void *arg, const void *p, size_t n)
+{
+	struct ox *x = arg;
+
+	plain(x, &x->req, p, n);
+}
+
+static void
+plain_response(void *arg, const void *p, size_t n)
+{
+	struct ox *x = arg;
+
+	plain(x, &x->resp, p, n);
+}
+
+void
+body_begin(struct ox *x, struct body *b, struct str coding)
+{
+	struct observe *o = x->conn->o;
+
+	buf_init(&b->held, 64 << 10);
+	b->coding = inflate_kind_of(coding);
+	if (b->coding == INFLATE_UNKNOWN) {
+		b->undecoded = true;
+		model_anomaly(o->m, x->conn->mc, "coding",
+		    "a Content-Encoding that cannot be read", x->at);
+	} else if (b->coding != INFLATE_NONE)
+		b->inflate = inflate_new(b->coding, x->sse ? UINT64_MAX : o->lim.decoded,
+		    o->lim.ratio, b == &x->req ? plain_request : plain_response, x);
+}
+
+void
+body_feed(struct ox *x, struct body *b, const void *p, size_t n)
+{
+	struct observe *o = x->conn->o;
+	int rc;
+
+	b->bytes += n;
+	if (b->undecoded)
+		return;
+	if (b->inflate == NULL) {
+		plain(x, b, p, n);
+		return;
+	}
+	rc = inflate_feed(b->inflate, p, n);
+	if (rc == 0)
+		return;
+	b->undecoded = true;
+	model_anomaly(o->m, x->conn->mc, rc == -E_LIMIT ? "limit" : "bad-coding",
+	    rc == -E_LIMIT ? "a body grew past --limit decoded= or ratio=" :
+	    "a compressed body is damaged", x->at);
+}
+
+void
+body_gap(struct ox *x, struct body *b, uint64_t bytes)
+{
+	if (b->inflate)			/* a torn compressed stream stays torn */
+		b->undecoded = true;
+	if (b == &x->resp && x->sse) {
+		sse_gap(x->sse, bytes);
+		return;
+	}
+	give_back(x->conn->o, b);
+	b->started = true;		/* and the rest is not scanned */
+	b->json = false;
+}
+
+void
+body_end(struct ox *x, struct body *b, bool whole)
+{
+	if (b == &x->resp && x->sse) {
+		sse_eof(x->sse);
+		sse_free(x->sse);
+		x->sse = NULL;
+	} else
+		json_body_end(x->conn->o, x, b, whole);
+}
+
+void
+body_free(struct observe *o, struct body *b)
+{
+	give_back(o, b);
+	inflate_free(b->inflate);
+	buf_fini(&b->held);
+}
+
+void
+body_event_stream(struct ox *x)
+{
+	const struct limits *lim = &x->conn->o->lim;
+
+	x->sse = sse_new(&sse_cb, x, (size_t)lim->sse_line, lim->sse_event);
+}

@@ -1,0 +1,83 @@
+/* What observe.c (connections, exchanges) and observe_body.c (bodies, streams,
+ * messages) share. */
+#ifndef OBSERVE_PRIV_H
+#define OBSERVE_PRIV_H
+
+#include "mcpdiag/http1.h"
+#include "mcpdiag/inflate.h"
+#include "mcpdiag/map.h"
+#include "mcpdiag/observe.h"
+#include "mcpdiag/rpc.h"
+#include "mcpdiag/sse.h"
+#include "mcpdiag/xmem.h"
+
+#define SNIFF_MAX 64		/* bytes of a direction looked at before giving up */
+
+/* A body being read: of a request or of a response. */
+struct body {
+	struct inflate *inflate;
+	enum inflate_kind coding;
+	bool undecoded;		/* cannot be read (further) */
+	bool json, failed, started;
+	uint64_t bytes;		/* as sent */
+	struct rpc *rpc;	/* while a JSON document is open */
+	struct digest digest;
+	struct buf held;	/* messages that wait for their event */
+};
+
+/* An exchange while it is open. */
+struct ox {
+	struct ox *prev, *next;
+	struct oconn *conn;
+	struct mexch *x;
+	uint32_t n;
+	struct at at;			/* of the bytes being fed */
+	bool req_over, resp_over;	/* told to the model */
+	struct body req, resp;
+	/* event stream */
+	struct sse *sse;
+	const char *stash;		/* lent data of the event being read */
+	size_t n_stash;
+	char first[256];		/* start of the data: an endpoint URI */
+	uint32_t n_first;
+	bool sniff_sse;			/* head lost: is the body an event stream? */
+};
+
+struct oconn {
+	struct observe *o;
+	char *a0, *a1;
+	bool client0;
+	bool decided, dead;
+	int client_dir;
+	struct at opened;
+	bool midstream;
+	struct http1 *http;
+	struct mconn *mc;
+	struct ox *list;
+	uint8_t seen[SNIFF_MAX];	/* first bytes while undecided */
+	uint8_t n_seen;
+	int seen_dir;
+};
+
+struct observe {
+	struct limits lim;
+	struct model *m;
+	struct observe_stats stats;
+	struct rpc *spare;		/* scanner between documents */
+	struct ox *cur;			/* whose body is being scanned */
+	bool cur_request, cur_hold;	/* its request; keep for later */
+	uint64_t cur_hash;
+};
+
+/* Makes ready to read a body under that Content-Encoding. */
+void body_begin(struct ox *, struct body *, struct str coding);
+void body_feed(struct ox *, struct body *, const void *, size_t);
+/* Bytes are missing: what was begun is given up. */
+void body_gap(struct ox *, struct body *, uint64_t bytes);
+/* whole: all of it came. */
+void body_end(struct ox *, struct body *, bool whole);
+void body_free(struct observe *, struct body *);
+/* The response of x is an event stream. */
+void body_event_stream(struct ox *);
+
+#endif
