@@ -1,0 +1,10 @@
+#include "mcpdiag/rule.h"
+
+extern const struct rule rule_leapfrog, rule_orphan, rule_replay;
+
+const struct rule *const rules_table[] = {
+	&rule_leapfrog,
+	&rule_orphan,
+	&rule_replay,
+	NULL,
+};
