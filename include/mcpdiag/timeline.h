@@ -1,8 +1,9 @@
 /* timeline: what the sinks show, kept from the events.
  * Holds the counts, the sessions, the streams with their owner history, the
  * findings and the notes, and nothing of single messages.  Streams that answer
- * a POST and ended well are dropped beyond limits.streams (counted, and said);
- * sessions beyond limits.sessions likewise, oldest idle first. */
+ * a POST and ended well are dropped beyond limits.streams (counted, and said),
+ * then other ended ones; sessions beyond limits.sessions likewise, oldest idle
+ * first.  Numbers are those of the events and are looked up in O(1). */
 #ifndef MCPDIAG_TIMELINE_H
 #define MCPDIAG_TIMELINE_H
 
@@ -17,7 +18,8 @@ struct tl_role {
 };
 
 struct tl_stream {
-	uint32_t n, session, conn, x, xn, lineage, previous, resumes, givers;
+	uint32_t n, session, conn, x, lineage, previous, resumes, givers;
+	uint32_t xn;			/* exchange of conn, or TL_NO_XN */
 	enum ev_kind kind;
 	enum ev_end end;
 	uint32_t flags, pkt, end_pkt, request_pkt;
@@ -25,10 +27,12 @@ struct tl_stream {
 	uint32_t events, comments;
 	int64_t retry_ms, delay_ms;
 	char *cursor;			/* NULL: no Last-Event-ID */
-	struct tl_role *roles;
-	uint32_t n_roles;
+	struct tl_role *roles;		/* the last one is the latest */
+	uint32_t n_roles, more_roles;	/* left out before the last: a limit */
 	bool is_open;
 };
+
+#define TL_NO_XN UINT32_MAX
 
 struct tl_session {
 	uint32_t n;
@@ -47,6 +51,8 @@ struct tl_counts {
 	uint64_t sse_by_kind[6];	/* enum ev_kind */
 	uint64_t sse_events, sse_comments;
 	uint64_t jsonrpc[5];		/* enum ev_msg */
+	/* Of connections that are MCP: */
+	uint64_t conns, midstream, gaps, gap_bytes, undecoded;
 };
 
 struct tl_note {
@@ -81,5 +87,6 @@ const struct finding *timeline_finding(const struct timeline *, uint32_t i);
 /* The EV_END totals (all zero before it). */
 const struct ev *timeline_total(const struct timeline *);
 uint64_t timeline_dropped_streams(const struct timeline *);
+uint64_t timeline_dropped_sessions(const struct timeline *);
 
 #endif
