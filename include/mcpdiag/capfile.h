@@ -14,7 +14,8 @@
 #include "mcpdiag/str.h"
 
 struct packet {
-	ns_t t;
+	ns_t t;			/* 0 .. 2^62 - 1 (the year 2116), so that no sum
+				 * or difference of two times overflows */
 	uint32_t pkt;		/* set by the source: number in the whole run */
 	uint32_t linktype;	/* LINKTYPE_ value (16 bits) */
 	uint32_t ifindex;	/* interface of the file, from 0 */
