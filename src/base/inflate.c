@@ -391,7 +391,8 @@ int
 inflate_some(struct inflate *f, struct str *in, void *out, size_t room,
     size_t *n)
 {
-	struct io io = { (const uint8_t *)in->p, in->n, NULL, 0 };
+	/* An absent string has no address to which 0 could be added. */
+	struct io io = { (const uint8_t *)(in->p ? in->p : ""), in->n, NULL, 0 };
 
 	*n = 0;
 	while (f->err == 0 && *n < room) {
