@@ -1,0 +1,38 @@
+/* pipeline: all the wiring from packets to the timeline, and nothing else.
+ * Packets go in one by one (or events, from an event file, in their place);
+ * pipeline_end() closes what is open, runs the rules to their end, and makes
+ * the timeline complete.  Reads no file, looks at no clock. */
+#ifndef MCPDIAG_PIPELINE_H
+#define MCPDIAG_PIPELINE_H
+
+#include "mcpdiag/bpf.h"
+#include "mcpdiag/event.h"
+#include "mcpdiag/limits.h"
+#include "mcpdiag/source.h"
+#include "mcpdiag/timeline.h"
+
+struct pipeline_opts {
+	struct limits limits;
+	bool show_secrets;
+	struct bpf *filter;	/* NULL: everything passes; not owned */
+	ev_fn *tap;		/* sees every event, findings too; or NULL */
+	void *arg;
+};
+
+struct pipeline;
+
+struct pipeline *pipeline_new(const struct pipeline_opts *);
+void pipeline_free(struct pipeline *);
+/* False when the filter has kept it out. */
+bool pipeline_packet(struct pipeline *, const struct packet *);
+/* An event of an event file; not to be mixed with packets. */
+void pipeline_event(struct pipeline *, const struct ev *);
+/* What is known of an input file when it has been read. */
+void pipeline_file(struct pipeline *, const struct source_file *);
+/* Something that keeps the run from a full verdict: see verdict.c. */
+void pipeline_note(struct pipeline *, const char *name, const char *text);
+void pipeline_end(struct pipeline *);
+/* Owned by the pipeline; complete after pipeline_end(). */
+const struct timeline *pipeline_timeline(const struct pipeline *);
+
+#endif

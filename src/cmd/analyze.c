@@ -1,0 +1,539 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "mcpdiag/ndjson.h"
+#include "mcpdiag/pipeline.h"
+#include "mcpdiag/sink.h"
+#include "mcpdiag/xmem.h"
+#include "opts.h"
+#include "output.h"
+#include "progress.h"
+
+#define DEFAULT_WIDTH 100
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON };
+
+enum {
+	O_FILTER = OPT_OWN, O_READ, O_FORMAT, O_OUTPUT, O_COUNT, O_QUIET,
+	O_VERBOSE, O_LINES, O_NUMERIC, O_COLOR, O_FAIL_ON, O_REQUIRE_MCP,
+	O_ALLOW_INCOMPLETE, O_LIMIT, O_SHOW_SECRETS, O_KEYLOG, O_DIVIDE,
+};
+
+static const struct opt options[] = {
+	{ O_READ, 'r', "read", "FILE", "a capture, or events; - is stdin; may be repeated" },
+	{ O_FILTER, 'f', "filter", "BPF", "only packets that match, as in tcpdump" },
+	{ O_COUNT, 'c', "count", "N", "stop after N packets" },
+	{ O_FORMAT, 'T', "format", "FORMAT", "text (default), json or ndjson" },
+	{ O_OUTPUT, 'o', "output", "FILE", "write there instead of stdout" },
+	{ O_QUIET, 'q', "quiet", NULL, "findings only; -qq: exit status only" },
+	{ O_VERBOSE, 'v', "verbose", NULL, "every stream, session and fact" },
+	{ O_LINES, 'l', "line-buffered", NULL, "flush after each line" },
+	{ O_NUMERIC, 'n', "numeric", NULL, "no effect: names are never looked up" },
+	{ O_COLOR, 0, "color", "WHEN", "auto (default), always or never" },
+	{ O_FAIL_ON, 0, "fail-on", "LEVEL", "exit 1 from: info, warning, error (default), none" },
+	{ O_REQUIRE_MCP, 0, "require-mcp", NULL, "exit 3 when there is no MCP" },
+	{ O_ALLOW_INCOMPLETE, 0, "allow-incomplete", NULL, "exit 0 instead of 6" },
+	{ O_SHOW_SECRETS, 0, "show-secrets", NULL, "session ids and tokens as they are" },
+	{ O_LIMIT, 0, "limit", "NAME=VALUE", "set a limit: mcpdiag-analyze(1)" },
+	{ O_KEYLOG, 0, "keylog", "FILE", "TLS keys; not used by this version yet" },
+	{ O_DIVIDE, 0, "limits-divide", "N", NULL },
+	OPTS_STANDARD,
+	{ 0 },
+};
+
+static const char *const examples[] = {
+	"mcpdiag analyze leapfrog.pcap", "what is wrong, and since which packet",
+	"mcpdiag analyze -T json -o out.json *.pcap", "one document for a ring of files",
+	"tcpdump -r big.pcap -w - | mcpdiag analyze -", "from a pipe",
+	NULL,
+};
+
+struct run {
+	const struct command *cmd;
+	struct pipeline_opts pipe;
+	enum format format;
+	const char **files;
+	unsigned n_files, cap_files;
+	const char *filter, *output, *keylog;
+	uint64_t count;			/* 0: all */
+	int quiet, verbose;
+	bool lines, allow_incomplete, require_mcp, fail;
+	enum severity fail_on;
+	const char *color;
+	unsigned divide;
+};
+
+/* The one thing a signal handler can reach. */
+static volatile sig_atomic_t stop;
+
+/* Stops reading; what has come is summed up as at the end of a file.  A read
+ * that waits for a pipe is ended by putting an empty file in its place. */
+static void
+on_signal(int sig)
+{
+	int fd;
+
+	(void)sig;
+	stop = 1;
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && isatty(STDIN_FILENO) == 0) {
+		(void)dup2(fd, STDIN_FILENO);
+		(void)close(fd);
+	}
+}
+
+static void
+catch_signals(void)
+{
+	/* The second one ends the program at once. */
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+
+	(void)sigemptyset(&sa.sa_mask);
+	(void)sigaction(SIGINT, &sa, NULL);
+	(void)sigaction(SIGTERM, &sa, NULL);
+}
+
+static int
+usage(const char *fmt_option, const char *value, const char *want)
+{
+	fprintf(stderr, "mcpdiag analyze: %s %s: %s\n", fmt_option, value, want);
+	return STATUS_USAGE;
+}
+
+static void
+add_file(struct run *r, const char *path)
+{
+	if (r->n_files == r->cap_files) {
+		r->cap_files = r->cap_files ? r->cap_files * 2 : 8;
+		r->files = xrealloc(r->files, r->cap_files * sizeof *r->files);
+	}
+	r->files[r->n_files++] = path;
+}
+
+/* Index of a word in a list, or -1 and a message with the likely one. */
+static int
+choose(const char *option, const char *word, const char *const *words,
+    const char *want)
+{
+	const char *near = opts_nearest(word, words);
+	char text[128];
+
+	for (int i = 0; words[i]; i++)
+		if (strcmp(word, words[i]) == 0)
+			return i;
+	(void)snprintf(text, sizeof text, near ? "%s; did you mean %s?" : "%s", want,
+	    near ? near : "");
+	(void)usage(option, word, text);
+	return -1;
+}
+
+static int
+set_format(struct run *r, const char *arg)
+{
+	static const char *const words[] = { "text", "json", "ndjson", NULL };
+	int i = choose("--format", arg, words, "it is text, json or ndjson");
+
+	r->format = i < 0 ? FORMAT_TEXT : (enum format)i;
+	return i < 0 ? STATUS_USAGE : 0;
+}
+
+static int
+set_fail_on(struct run *r, const char *arg)
+{
+	static const char *const words[] = { "info", "warning", "error", "none", NULL };
+	int i = choose("--fail-on", arg, words, "it is info, warning, error or none");
+
+	r->fail = i >= 0 && i < 3;
+	r->fail_on = r->fail ? (enum severity)i : SEV_ERROR;
+	return i < 0 ? STATUS_USAGE : 0;
+}
+
+static int
+set_color(struct run *r, const char *arg)
+{
+	static const char *const words[] = { "auto", "always", "never", NULL };
+	int i = choose("--color", arg, words, "it is auto, always or never");
+
+	r->color = i < 0 ? NULL : words[i];
+	return i < 0 ? STATUS_USAGE : 0;
+}
+
+static int
+set_limit(struct run *r, const char *arg)
+{
+	struct errmsg em;
+
+	if (limits_set(&r->pipe.limits, str_c(arg), &em) == 0)
+		return 0;
+	fprintf(stderr, "mcpdiag analyze: %s\n", em.text);
+	return STATUS_USAGE;
+}
+
+static int
+set_number(const char *option, const char *arg, uint64_t *out)
+{
+	if (str_u64(str_c(arg), out) && *out > 0)
+		return 0;
+	return usage(option, arg, "give a number from 1 up");
+}
+
+static int
+set(struct run *r, int id, const char *arg)
+{
+	uint64_t n;
+
+	switch (id) {
+	case O_READ:
+		add_file(r, arg);
+		return 0;
+	case O_FILTER:
+		r->filter = arg;
+		return 0;
+	case O_COUNT:
+		return set_number("--count", arg, &r->count);
+	case O_FORMAT:
+		return set_format(r, arg);
+	case O_OUTPUT:
+		r->output = arg;
+		return 0;
+	case O_QUIET:
+		r->quiet++;
+		return 0;
+	case O_VERBOSE:
+		r->verbose++;
+		return 0;
+	case O_LINES:
+		r->lines = true;
+		return 0;
+	case O_NUMERIC:
+		return 0;
+	case O_COLOR:
+		return set_color(r, arg);
+	case O_FAIL_ON:
+		return set_fail_on(r, arg);
+	case O_REQUIRE_MCP:
+		r->require_mcp = true;
+		return 0;
+	case O_ALLOW_INCOMPLETE:
+		r->allow_incomplete = true;
+		return 0;
+	case O_SHOW_SECRETS:
+		r->pipe.show_secrets = true;
+		return 0;
+	case O_LIMIT:
+		return set_limit(r, arg);
+	case O_KEYLOG:
+		r->keylog = arg;
+		return 0;
+	case O_DIVIDE:
+		if (set_number("--limits-divide", arg, &n) != 0)
+			return STATUS_USAGE;
+		r->divide = n > UINT32_MAX ? UINT32_MAX : (unsigned)n;
+		return 0;
+	}
+	return STATUS_USAGE;
+}
+
+static bool
+env_set(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v && *v;
+}
+
+/* --color, then NO_COLOR, then FORCE_COLOR, then what the output is. */
+static bool
+wants_color(const struct run *r, const struct output *o)
+{
+	const char *term = getenv("TERM");
+
+	if (r->color && strcmp(r->color, "auto") != 0)
+		return strcmp(r->color, "always") == 0;
+	if (env_set("NO_COLOR"))
+		return false;
+	if (env_set("FORCE_COLOR") || env_set("CLICOLOR_FORCE"))
+		return true;
+	return o->tty && term && strcmp(term, "dumb") != 0;
+}
+
+static unsigned
+width_of(const struct output *o)
+{
+	struct winsize ws;
+	uint64_t n = 0;
+
+	if (!o->tty)
+		return DEFAULT_WIDTH;
+	if (env_set("COLUMNS") && str_u64(str_c(getenv("COLUMNS")), &n) && n)
+		;
+	else if (ioctl(o->fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col)
+		n = ws.ws_col;
+	else
+		n = DEFAULT_WIDTH;
+	return n < 40 ? 40 : n > 200 ? 200 : (unsigned)n;
+}
+
+static void
+to_ndjson(void *arg, const struct ev *e)
+{
+	ndjson_event(arg, e);
+}
+
+static void
+to_pipeline(void *arg, const struct ev *e)
+{
+	pipeline_event(arg, e);
+}
+
+static int
+open_captures(struct run *r, struct source *s)
+{
+	struct errmsg em;
+
+	for (unsigned i = 0; i < r->n_files; i++)
+		if (source_add(s, r->files[i], &em) != 0) {
+			fprintf(stderr, "mcpdiag: %s\n", em.text);
+			return STATUS_INPUT;
+		}
+	return 0;
+}
+
+static int
+read_captures(struct run *r, struct pipeline *p)
+{
+	struct source *s = source_new();
+	struct source_file f;
+	struct progress bar;
+	struct packet pk;
+	uint64_t done, total, n = 0;
+	int rc = open_captures(r, s);
+	const char *term = getenv("TERM");
+
+	if (rc != 0)
+		goto out;
+	progress_init(&bar, !r->quiet && term && strcmp(term, "dumb") != 0);
+	while (!stop && source_next(s, &pk) == 1) {
+		n += pipeline_packet(p, &pk);
+		if (n == r->count && n > 0)
+			break;
+		if (progress_due(&bar)) {
+			source_progress(s, &done, &total);
+			progress_show(&bar, done, total);
+		}
+	}
+	progress_fini(&bar);
+	for (unsigned i = 0; source_file(s, i, &f); i++)
+		pipeline_file(p, &f);
+out:
+	source_free(s);
+	return rc;
+}
+
+static void
+event_notes(struct pipeline *p, const struct ndjson_stats *s)
+{
+	char text[256];
+
+	if (s->bad) {
+		(void)snprintf(text, sizeof text, "%llu line%s of the event file "
+		    "could not be read, first line %llu: %s",
+		    (unsigned long long)s->bad, s->bad == 1 ? "" : "s",
+		    (unsigned long long)s->first_bad, s->why);
+		pipeline_note(p, "events", text);
+	}
+	if (!s->ended)
+		pipeline_note(p, "events", "the event file has no `end` event: "
+		    "it is cut");
+}
+
+static int
+read_events(struct run *r, struct pipeline *p)
+{
+	struct ndjson_in *in = ndjson_in_new(to_pipeline, p);
+	const struct ndjson_stats *s = ndjson_in_stats(in);
+	struct errmsg em;
+	int rc = 0;
+
+	if (input_events(r->files[0], in, &stop, &em) != 0) {
+		fprintf(stderr, "mcpdiag: %s\n", em.text);
+		rc = STATUS_INPUT;
+	} else if (s->events == 0) {
+		fprintf(stderr, "mcpdiag: %s: no event in it can be read (line "
+		    "%llu: %s); it should come from `mcpdiag analyze -T ndjson`\n",
+		    r->files[0], (unsigned long long)s->first_bad,
+		    s->bad ? s->why : "nothing");
+		rc = STATUS_INPUT;
+	} else
+		event_notes(p, s);
+	ndjson_in_free(in);
+	return rc;
+}
+
+static void
+print(struct run *r, struct output *o, const struct timeline *tl,
+    const struct verdict *v)
+{
+	struct text_opts opts = { .color = wants_color(r, o),
+	    .findings_only = r->quiet == 1, .all = r->verbose > 0,
+	    .width = width_of(o) };
+
+	if (r->quiet > 1 || r->format == FORMAT_NDJSON)
+		return;
+	if (r->format == FORMAT_JSON)
+		sink_json(&o->out, tl, v, MCPDIAG_VERSION);
+	else
+		sink_text(&o->out, tl, v, &opts);
+}
+
+static int
+exit_status(const struct run *r, const struct verdict *v)
+{
+	uint32_t n = 0;
+
+	for (int s = (int)r->fail_on; r->fail && s <= SEV_ERROR; s++)
+		n += v->n_severity[s];
+	if (n)
+		return STATUS_FOUND;
+	if (r->require_mcp && !v->mcp) {
+		fprintf(stderr, "mcpdiag: --require-mcp: %s\n",
+		    v->kind == VERDICT_UNKNOWN ? "no MCP could be read" : v->text);
+		return STATUS_INPUT;
+	}
+	if (v->hidden && r->fail && !r->allow_incomplete)
+		return STATUS_INCOMPLETE;
+	return STATUS_CLEAN;
+}
+
+static int
+run_pipeline(struct run *r, struct output *o, bool events)
+{
+	struct ndjson *nd = ndjson_new(&o->out);
+	struct verdict *v = NULL;
+	struct pipeline *p;
+	struct errmsg em;
+	int rc;
+
+	if (r->format == FORMAT_NDJSON && r->quiet < 2) {
+		r->pipe.tap = to_ndjson;
+		r->pipe.arg = nd;
+		o->out.lines = r->lines || o->tty;
+	}
+	p = pipeline_new(&r->pipe);
+	catch_signals();
+	rc = events ? read_events(r, p) : read_captures(r, p);
+	if (rc != 0)
+		goto out;
+	if (r->keylog)
+		pipeline_note(p, "keylog", "the key log was not used: this version "
+		    "does not decrypt TLS");
+	pipeline_end(p);
+	v = verdict_new(pipeline_timeline(p));
+	print(r, o, pipeline_timeline(p), v);
+	rc = output_done(o, &em);
+	if (rc < 0) {
+		fprintf(stderr, "mcpdiag: %s\n", em.text);
+		rc = STATUS_ENVIRONMENT;
+	} else
+		rc = rc > 0 ? STATUS_PIPE : exit_status(r, v);
+out:
+	verdict_free(v);
+	pipeline_free(p);
+	ndjson_free(nd);
+	return rc;
+}
+
+/* What the inputs are; a usage error when they do not go together. */
+static int
+look_at_inputs(struct run *r, bool *events)
+{
+	*events = false;
+	if (r->n_files == 0 && isatty(STDIN_FILENO)) {
+		fprintf(stderr, "mcpdiag analyze: no capture given; name a file, or "
+		    "pipe one in: tcpdump -w - | mcpdiag analyze -\n");
+		return STATUS_USAGE;
+	}
+	if (r->n_files == 0)
+		add_file(r, "-");
+	for (unsigned i = 0; i < r->n_files && !*events; i++)
+		*events = input_is_events(r->files[i]);
+	if (!*events)
+		return 0;
+	if (r->n_files > 1)
+		return usage("event file", "with others", "its numbers fit no other "
+		    "file; analyze it alone");
+	if (r->filter || r->count)
+		return usage("event file", "with -f or -c", "they need packets; use "
+		    "them on the capture it came from");
+	return 0;
+}
+
+static int
+start(struct run *r)
+{
+	struct output o = { .fd = -1 };
+	struct errmsg em;
+	bool events;
+	int rc = look_at_inputs(r, &events);
+
+	if (rc != 0)
+		return rc;
+	if (r->divide)
+		limits_shrink(&r->pipe.limits, r->divide);
+	if (r->keylog && access(r->keylog, R_OK) != 0) {
+		fprintf(stderr, "mcpdiag: --keylog %s: %s\n", r->keylog,
+		    strerror(errno));
+		return STATUS_INPUT;
+	}
+	if (r->filter) {
+		r->pipe.filter = bpf_new(r->filter, &em);
+		if (r->pipe.filter == NULL)
+			return usage("--filter", r->filter, em.text);
+	}
+	rc = output_open(&o, r->output, r->files, r->n_files, &em);
+	if (rc != 0) {
+		fprintf(stderr, "mcpdiag analyze: -o %s\n", em.text);
+		rc = rc == -E_USAGE ? STATUS_USAGE : STATUS_ENVIRONMENT;
+	} else
+		rc = run_pipeline(r, &o, events);
+	output_fini(&o);
+	bpf_free(r->pipe.filter);
+	return rc;
+}
+
+static int
+run_analyze(const struct command *cmd, int argc, char **argv)
+{
+	struct run r = { .cmd = cmd, .fail = true, .fail_on = SEV_ERROR };
+	const char *arg;
+	int id, operand, rc = 0;
+
+	limits_init(&r.pipe.limits);
+	while (rc == 0 && (id = opts_next(cmd, argc, argv, &arg, &operand)) != OPT_END) {
+		if (id == OPT_DONE)
+			goto out;
+		rc = id == OPT_BAD ? STATUS_USAGE : set(&r, id, arg);
+	}
+	for (; rc == 0 && operand < argc; operand++)
+		add_file(&r, argv[operand]);
+	if (rc == 0)
+		rc = start(&r);
+out:
+	free(r.files);
+	return rc;
+}
+
+const struct command cmd_analyze = {
+	.name = "analyze",
+	.synopsis = "[options] [FILE...]",
+	.summary = "Tells what is wrong with the MCP traffic in captures.",
+	.opts = options,
+	.examples = examples,
+	.run = run_analyze,
+};

@@ -1,0 +1,33 @@
+/* opts: options of a command from its one table.
+ * The table drives getopt_long, --help, --list-options (for the lint that
+ * compares it with the man page), and the guess at what a typo meant. */
+#ifndef OPTS_H
+#define OPTS_H
+
+#include <stdio.h>
+
+#include "cmd.h"
+
+enum opt_id {
+	OPT_END = -1,		/* no more options: operands follow */
+	OPT_BAD = -2,		/* a message has been printed */
+	OPT_DONE = -3,		/* --help and the like have been served */
+	OPT_HELP = 1000, OPT_VERSION, OPT_LIST,
+	OPT_OWN = 2000,
+};
+
+/* Rows that every command has. */
+#define OPTS_STANDARD \
+	{ OPT_HELP, 'h', "help", NULL, "show this help" }, \
+	{ OPT_VERSION, 'V', "version", NULL, "show the version" }, \
+	{ OPT_LIST, 0, "list-options", NULL, NULL }
+
+/* The next option's id and its argument (NULL: none).  argv is permuted:
+ * after OPT_END the operands start at *operand. */
+int opts_next(const struct command *, int argc, char **argv, const char **arg,
+    int *operand);
+void opts_help(const struct command *, FILE *);
+/* The candidate that a misspelt word most likely means, or NULL. */
+const char *opts_nearest(const char *word, const char *const *candidates);
+
+#endif
