@@ -328,7 +328,7 @@ engine_event(struct engine *e, const struct ev *v)
 		e->now = v->t;
 		e->pkt = v->pkt;
 	}
-	if (v->t > e->ticked + TICK) {
+	if (v->t >= e->ticked + TICK) {
 		e->ticked = v->t;
 		for (uint32_t i = 0; i < e->n_rules; i++)
 			if (e->rules[i]->tick)
@@ -338,12 +338,14 @@ engine_event(struct engine *e, const struct ev *v)
 		learn_software(e, v);
 		learn_looks(e, v);
 	}
-	if (v->type == EV_END)
+	if (v->type == EV_END) {
 		finish(e, v->t);
-	else
-		for (uint32_t i = 0; i < e->n_rules; i++)
-			e->rules[i]->event(e->state[i], v);
-	e->out(e->arg, v);
+		e->out(e->arg, v);
+		return;
+	}
+	e->out(e->arg, v);		/* before what is found in it */
+	for (uint32_t i = 0; i < e->n_rules; i++)
+		e->rules[i]->event(e->state[i], v);
 }
 
 const struct finding *
