@@ -40,6 +40,7 @@ struct tl_session {
 	char *looks_like, *evidence, *client_looks_like, *client_evidence;
 	enum ev_transport transport;
 	bool offered, deleted, list_changed;
+	bool inferred;			/* a client, not a session id */
 	uint32_t exchanges, posts, gets;
 	ns_t opened, closed;		/* first and last thing seen */
 	uint32_t *streams, n_streams;	/* numbers of those kept */

@@ -65,16 +65,6 @@ struct timeline {
 	struct ev total;
 };
 
-/* Room for one more of `size` bytes; doubles. */
-static void *
-grow(void *p, uint32_t n, uint32_t *cap, size_t size)
-{
-	if (n < *cap)
-		return p;
-	*cap = *cap ? *cap * 2 : 8;
-	return xrealloc(p, *cap * size);
-}
-
 static uint32_t
 home(const struct index *ix, uint32_t n)
 {
@@ -169,7 +159,7 @@ add_note(struct timeline *tl, struct str name, struct str text, bool anomaly,
 			return;
 		goto count;
 	}
-	tl->notes = grow(tl->notes, tl->n_notes, &tl->cap_notes, sizeof *n);
+	tl->notes = xgrow(tl->notes, tl->n_notes, &tl->cap_notes, sizeof *n);
 	n = &tl->notes[tl->n_notes++];
 	*n = (struct tl_note){ .pkt = pkt, .anomaly = anomaly };
 	n->name = xmemdup0(name.p ? name.p : "", name.n);
@@ -346,7 +336,7 @@ on_session(struct timeline *tl, const struct ev *e)
 		s->s.n = e->session;
 		s->s.opened = s->s.closed = e->t;
 		s->at = tl->n_sorder;
-		tl->sorder = grow(tl->sorder, tl->n_sorder, &tl->cap_sorder,
+		tl->sorder = xgrow(tl->sorder, tl->n_sorder, &tl->cap_sorder,
 		    sizeof(void *));
 		tl->sorder[tl->n_sorder++] = s;
 		tl->n_sessions++;
@@ -363,6 +353,7 @@ on_session(struct timeline *tl, const struct ev *e)
 	set(&s->s.client_looks_like, e->u.session.client_looks_like);
 	set(&s->s.client_evidence, e->u.session.client_evidence);
 	s->s.transport = e->u.session.transport;
+	s->s.inferred = (e->flags & EVF_INFERRED) != 0;
 	s->s.offered = e->u.session.offered;
 	s->s.list_changed = e->u.session.list_changed;
 }
@@ -370,7 +361,7 @@ on_session(struct timeline *tl, const struct ev *e)
 static void
 list_in_session(struct sess *s, uint32_t n)
 {
-	s->s.streams = grow(s->s.streams, s->s.n_streams, &s->cap_streams,
+	s->s.streams = xgrow(s->s.streams, s->s.n_streams, &s->cap_streams,
 	    sizeof *s->s.streams);
 	s->s.streams[s->s.n_streams++] = n;
 }
@@ -389,7 +380,7 @@ new_stream(struct timeline *tl, const struct ev *e, struct sess *ss)
 	s->s.xn = TL_NO_XN;
 	s->list = L_LIVE;
 	s->at = tl->n_order;
-	tl->order = grow(tl->order, tl->n_order, &tl->cap_order, sizeof(void *));
+	tl->order = xgrow(tl->order, tl->n_order, &tl->cap_order, sizeof(void *));
 	tl->order[tl->n_order++] = s;
 	tl->n_streams++;
 	DL_APPEND(tl->lists[L_LIVE], s);
@@ -475,7 +466,7 @@ on_owner(struct timeline *tl, const struct ev *e)
 		s->s.more_roles++;
 	}
 	cap = s->cap_roles;
-	s->s.roles = grow(s->s.roles, s->s.n_roles, &cap, sizeof *s->s.roles);
+	s->s.roles = xgrow(s->s.roles, s->s.n_roles, &cap, sizeof *s->s.roles);
 	s->cap_roles = (uint16_t)cap;
 	s->s.roles[s->s.n_roles++] = (struct tl_role){ .t = e->t, .pkt = e->pkt,
 	    .cause = e->u.owner.cause, .role = e->u.owner.to, .by = e->u.owner.by };
@@ -529,7 +520,7 @@ on_file(struct timeline *tl, const struct ev *e)
 		    "listed here; all were read"), false, 0);
 		return;
 	}
-	tl->files = grow(tl->files, tl->n_files, &tl->cap_files, sizeof *f);
+	tl->files = xgrow(tl->files, tl->n_files, &tl->cap_files, sizeof *f);
 	f = &tl->files[tl->n_files++];
 	*f = (struct tl_file){ .packets = e->u.file.packets,
 	    .dropped = e->u.file.dropped, .truncated = e->u.file.truncated };
@@ -545,7 +536,7 @@ on_finding(struct timeline *tl, const struct ev *e)
 {
 	if (!(e->flags & EVF_FINAL) || e->u.finding == NULL)
 		return;
-	tl->findings = grow(tl->findings, tl->n_findings, &tl->cap_findings,
+	tl->findings = xgrow(tl->findings, tl->n_findings, &tl->cap_findings,
 	    sizeof(void *));
 	tl->findings[tl->n_findings++] = e->u.finding;
 }

@@ -27,6 +27,8 @@ static const struct {
 	{ "unknown-stream", ALWAYS },
 	{ "undecoded", ALWAYS },
 	{ "limit", ALWAYS },
+	{ "ooo-limit", ALWAYS },
+	{ "bad-http", ALWAYS },
 	{ "late-mcp", ALWAYS },
 	{ "events", ALWAYS },		/* unreadable lines of an event file */
 	{ "encrypted", BLIND },
@@ -37,6 +39,9 @@ static const struct {
 	{ "undecodable", BLIND },
 	{ "fragments", BLIND },
 };
+
+/* Anomalies after which something could not be read. */
+static const char *const lossy[] = { "limit", "ooo-limit", "bad-http", NULL };
 
 struct making {
 	const struct timeline *tl;
@@ -152,6 +157,15 @@ model_reasons(struct making *m)
 		    "(--limit sessions=)", ULL(n), n == 1 ? " is" : "s are");
 }
 
+static bool
+is_lossy(const struct tl_note *n)
+{
+	for (size_t i = 0; lossy[i]; i++)
+		if (strcmp(n->name, lossy[i]) == 0)
+			return true;
+	return false;
+}
+
 static void
 note_reasons(struct making *m)
 {
@@ -159,9 +173,12 @@ note_reasons(struct making *m)
 
 	for (uint32_t i = 0; (n = timeline_note(m->tl, i)) != NULL; i++) {
 		m->v->truncated |= strcmp(n->name, "cut-file") == 0;
-		if (n->anomaly)
+		if (n->anomaly && !is_lossy(n))
 			continue;
-		if (n->count > 1)
+		if (n->anomaly)
+			reason(m, n->name, "%s: %llu time%s, first in packet %u",
+			    n->text, ULL(n->count), S(n->count), n->pkt);
+		else if (n->count > 1)
 			reason(m, n->name, "%s (%llu times)", n->text,
 			    ULL(n->count));
 		else

@@ -108,8 +108,8 @@ finding_members(struct out *o, const struct finding *f, const struct json_times 
 	out_json(o, f->fix);
 	out_c(o, ", \"reference\": ");
 	out_json(o, str_c(f->reference));
-	out_fmt(o, ", \"sessions_alike\": %u, \"consequence_of\": ",
-	    f->sessions_alike);
+	out_fmt(o, ", \"sessions_alike\": %u", f->sessions_alike);
+	out_c(o, ", \"consequence_of\": ");
 	if (f->consequence_of)
 		out_u64(o, f->consequence_of);
 	else

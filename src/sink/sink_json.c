@@ -161,7 +161,8 @@ session(struct doc *d, const struct tl_session *s)
 {
 	out_c(d->o, "{");
 	member(d, "id", s->key ? s->key : "");
-	out_fmt(d->o, ", \"n\": %u, \"transport\": \"%s\", ", s->n,
+	out_fmt(d->o, ", \"n\": %u, \"inferred\": %s, \"transport\": \"%s\", ",
+	    s->n, s->inferred ? "true" : "false",
 	    ev_transport_names[s->transport]);
 	member(d, "revision", s->revision);
 	out_fmt(d->o, ", \"offered_only\": %s, ", s->offered ? "true" : "false");
@@ -260,7 +261,12 @@ finding(struct doc *d, const struct finding *f)
 	finding_members(d->o, f, &times);
 	out_c(d->o, ", \"session\": ");
 	session_id(d, f->session);
-	out_c(d->o, "}");
+	out_c(d->o, ", \"alike\": [");
+	for (uint32_t i = 0; f->alike && i < f->sessions_alike; i++) {
+		out_c(d->o, i ? ", " : "");
+		session_id(d, f->alike[i]);
+	}
+	out_c(d->o, "]}");
 }
 
 static void

@@ -11,6 +11,7 @@
 #define MAX_SESSIONS 20		/* blocks, without -v */
 #define MAX_NUMBERS 12		/* stream numbers in one list */
 #define MAX_ANOMALIES 8
+#define MAX_ALIKE 6
 #define MAX_WORDS 8192		/* bytes of one paragraph */
 #define MAX_ID 80
 
@@ -209,8 +210,16 @@ finding_where(struct page *g, const struct finding *f)
 		numbers(g, f->streams, f->n_streams);
 	}
 	if (f->sessions_alike)
-		say(g, ", and alike in %u further session%s", f->sessions_alike,
+		say(g, "; alike in %u further session%s", f->sessions_alike,
 		    S(f->sessions_alike));
+	for (uint32_t i = 0; f->alike && i < f->sessions_alike; i++) {
+		if (i == MAX_ALIKE && !g->opts->all) {
+			say(g, " ...");
+			break;
+		}
+		say(g, i ? ", " : ": ");
+		session_name(g, f->alike[i]);
+	}
 }
 
 static void
@@ -463,6 +472,8 @@ session(struct page *g, const struct tl_session *s)
 	out_eol(g->o);
 	painted(g, BOLD, "session ");
 	session_name(g, s->n);
+	if (s->inferred)
+		say(g, " (a client without a session id)");
 	if (s->transport != EV_TRANSPORT_UNKNOWN)
 		say(g, "  %s", ev_transport_names[s->transport]);
 	if (s->revision) {

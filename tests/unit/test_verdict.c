@@ -69,8 +69,11 @@ static const struct {
 	  { .packets = 5, .tcp = 1, .mcp = true, .file_error = "bad block" },
 	  VERDICT_UNKNOWN, true, "f.pcap: bad block; read up to packet 5" },
 	{ "an anomaly is not a reason",
-	  { .packets = 5, .tcp = 1, .mcp = true, .anomaly = "limit" },
+	  { .packets = 5, .tcp = 1, .mcp = true, .anomaly = "weather" },
 	  VERDICT_CLEAN, false, "no fault" },
+	{ "but one at a limit is",
+	  { .packets = 5, .tcp = 1, .mcp = true, .anomaly = "limit" },
+	  VERDICT_UNKNOWN, true, "note text: 1 time, first in packet 0" },
 };
 
 static void
