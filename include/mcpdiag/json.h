@@ -7,7 +7,17 @@
  * given verbatim (numbers as written, strings as their raw contents between
  * the quotes), so that ids survive byte for byte.  Nesting deeper than the
  * limit is still matched for brackets and strings, but paths below it are not
- * followed; no recursion, no heap. */
+ * followed; no recursion, no heap.
+ *
+ * A path is up to 8 components joined by dots.  A component is a key as it
+ * stands on the wire (a key written with escapes matches nothing), or [key]
+ * for one that holds a dot.  The last may end in '*': all keys that begin so.
+ * "**" before the last: that key at any depth below, inside arrays too.
+ *	method
+ *	params._meta.[io.modelcontextprotocol/protocolVersion]
+ *	params._meta.[io.modelcontextprotocol/]*
+ *	result.capabilities.**.listChanged
+ * The last two may be reported any number of times in one message. */
 #ifndef MCPDIAG_JSON_H
 #define MCPDIAG_JSON_H
 
