@@ -20,9 +20,10 @@ short_help(FILE *to)
 {
 	fprintf(to, "usage: mcpdiag COMMAND [options] ...\n"
 	    "Tells why an MCP-over-HTTP connection misbehaves, from its packets.\n\n"
-	    "  mcpdiag analyze leapfrog.pcap             "
+	    "  mcpdiag analyze leapfrog.pcap                "
 	    "what is wrong in this capture\n"
-	    "  mcpdiag analyze -T json -o out.json *.pcap   the same, for a program\n"
+	    "  mcpdiag analyze -T json -o out.json *.pcap   "
+	    "the same, for a program\n"
 	    "  tcpdump -w - port 3000 | mcpdiag analyze -   "
 	    "from a pipe, until ^C\n\ncommands:\n");
 	for (size_t i = 0; commands[i]; i++)

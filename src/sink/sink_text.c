@@ -236,13 +236,15 @@ finding_head(struct page *g, const struct finding *f, size_t in)
 		say(g, ", %" PRIu64 " times", f->count);
 	if (f->period > 0)
 		say(g, ", every %.3f s", (double)f->period / NS_S);
+	if (f->period > 0 && f->spread >= NS_MS)
+		say(g, " (within %.0f ms)", (double)f->spread / NS_MS);
 	if (f->first.pkt)
 		say(g, ", packet%s %u", f->last.pkt > f->first.pkt ? "s" : "",
 		    f->first.pkt);
 	if (f->last.pkt > f->first.pkt)
 		say(g, " to %u", f->last.pkt);
 	if (f->consequence_of)
-		say(g, ", a consequence of %u", f->consequence_of);
+		say(g, "; it follows from the above");
 	wrap(g, in + strlen(severity_name(f->severity)) + 2 + strlen(f->detector),
 	    in + 2);
 }
@@ -284,7 +286,7 @@ finding(struct page *g, const struct finding *f, size_t in, bool title)
 		quote(g, f->fix, MAX_WORDS);
 		labelled(g, in, "fix");
 	}
-	if (f->reference && title) {
+	if (f->reference) {
 		say(g, "%s", f->reference);
 		labelled(g, in, "see");
 	}
@@ -327,7 +329,7 @@ findings(struct page *g)
 			continue;
 		if (i || !g->opts->findings_only)
 			out_eol(g->o);
-		finding(g, root, 0, true);
+		finding(g, root, 0, i || g->opts->findings_only);
 		for (uint32_t k = 0; (f = timeline_finding(g->tl, k)) != NULL; k++)
 			if (f != root && root_of(g, f, &depth) == root) {
 				out_eol(g->o);
@@ -344,35 +346,56 @@ history(struct page *g, const struct tl_stream *s)
 
 		if (i + 1 == s->n_roles && s->more_roles)
 			say(g, " -> (%u more changes)", s->more_roles);
-		say(g, "%s%s", i ? " -> " : "  ", ev_role_names[r->role]);
+		say(g, "%s%s", i ? " -> " : "", ev_role_names[r->role]);
 		if (i && r->role != EV_CLOSED)
 			say(g, " (packet %u, %s)", r->pkt, ev_by_names[r->by]);
 	}
+	if (s->cursor == NULL)
+		return;
+	say(g, "%safter id ", s->n_roles ? ", " : "");
+	quote(g, str_c(s->cursor), 40);
+}
+
+#define STREAM_COLUMNS "  %6s %6s  %-10s %9s %9s  %-9s %7s  "
+#define OWNER_COLUMN 69
+#define OWNER_INDENT 17
+
+static void
+stream_head(struct page *g)
+{
+	char head[128];
+
+	(void)snprintf(head, sizeof head, STREAM_COLUMNS "%s", "stream", "packet",
+	    "kind", "opened", "ended", "end", "ev/cmt", "owner");
+	painted(g, DIM, head);
+	out_eol(g->o);
 }
 
 static void
 stream_line(struct page *g, const struct tl_stream *s)
 {
-	char head[160], span[64];
+	char n[16], pkt[16], opened[32], ended[32], carried[32], head[160];
+	bool open = s->is_open || s->end == EV_OPEN;
 
-	if (s->is_open || s->end == EV_OPEN)
-		(void)snprintf(span, sizeof span, "%+.3f s, still open",
-		    rel(g, s->opened));
-	else
-		(void)snprintf(span, sizeof span, "%+.3f to %+.3f s %s",
-		    rel(g, s->opened), rel(g, s->ended), ev_end_names[s->end]);
-	(void)snprintf(head, sizeof head, "  packet %-6u stream %-4u %-10s %-31s",
-	    s->pkt, s->n, ev_kind_names[s->kind], span);
+	(void)snprintf(n, sizeof n, "%u", s->n);
+	(void)snprintf(pkt, sizeof pkt, "%u", s->pkt);
+	(void)snprintf(opened, sizeof opened, "%.3f", rel(g, s->opened));
+	(void)snprintf(ended, sizeof ended, "%.3f", rel(g, s->ended));
+	(void)snprintf(carried, sizeof carried, "%u/%u", s->events, s->comments);
+	(void)snprintf(head, sizeof head, STREAM_COLUMNS, n, pkt,
+	    ev_kind_names[s->kind], opened, open ? "-" : ended,
+	    open ? "open" : ev_end_names[s->end], carried);
 	out_c(g->o, head);
-	say(g, "%u event%s", s->events, S(s->events));
-	if (s->comments)
-		say(g, ", %u comment%s", s->comments, S(s->comments));
-	if (s->cursor) {
-		say(g, ", from id ");
-		quote(g, str_c(s->cursor), 40);
-	}
 	history(g, s);
-	wrap(g, columns(str_c(head)), 32);
+	/* A narrow terminal has no room for it at the right. */
+	if (g->opts->width < OWNER_COLUMN + 30 &&
+	    OWNER_COLUMN + columns(buf_str(&g->words)) > g->opts->width) {
+		out_eol(g->o);
+		spaces(g, OWNER_INDENT);
+		wrap(g, OWNER_INDENT, OWNER_INDENT);
+		return;
+	}
+	wrap(g, strlen(head), OWNER_COLUMN);
 }
 
 /* The streams that answered POSTs, as one line. */
@@ -402,7 +425,7 @@ post_line(struct page *g, const struct posts *p)
 
 /* Counts one stream, or prints it when it is one that listens. */
 struct listing {
-	uint32_t total, i, skipped;
+	uint32_t total, i, skipped;	/* of those that listen */
 	struct posts posts;
 };
 
@@ -432,7 +455,8 @@ list_stream(struct page *g, struct listing *l, const struct tl_stream *s)
 		l->posts.by_end[s->is_open ? EV_OPEN : s->end]++;
 		return;
 	}
-	l->i++;
+	if (l->i++ == 0)
+		stream_head(g);
 	if (!g->opts->all && l->total > MAX_STREAMS &&
 	    l->i > MAX_STREAMS - TAIL_STREAMS && l->i <= l->total - TAIL_STREAMS) {
 		l->skipped++;

@@ -236,7 +236,6 @@ static const char want_text[] =
 "leapfrog: 2 listeners evict each \\x1b]0;x\\x07other; and 1 more finding\n"
 "\n"
 "error  leapfrog, high confidence, 3 times, every 3.003 s, packets 20 to 22\n"
-"  2 listeners evict each \\x1b]0;x\\x07other\n"
 "  where    session #0123456789, streams 2, 3\n"
 "  why      Because a long sentence has to be wrapped somewhere, this one goes on\n"
 "           and on until it is longer than one line.\n"
@@ -245,7 +244,7 @@ static const char want_text[] =
 "  see      mcpdiag-analyze(1)\n"
 "\n"
 "    warning  replay-loop, high confidence, 3 times, every 3.003 s, packets 20 to\n"
-"      22, a consequence of 1\n"
+"      22; it follows from the above\n"
 "      2 listeners evict each \\x1b]0;x\\x07other\n"
 "      where    session #0123456789, streams 2, 3\n"
 "      why      Because a long sentence has to be wrapped somewhere, this one\n"
@@ -259,11 +258,11 @@ static const char want_text[] =
 "  at       127.0.0.1:8931\n"
 "  client   cli\\x1b[31ment/1\n"
 "  server   srv/2, looks like rmcp 0.15 (bare ids)\n"
-"  packet 12     stream 2    standalone +0.010 to +0.050 s complete    2 events\n"
-"                                presumed -> primary (packet 14, message) ->\n"
-"                                closed\n"
-"  packet 22     stream 3    resumed    +3.050 s, still open           0 events,\n"
-"                                from id 7\\x1b[2J  presumed\n"
+"  stream packet  kind          opened     ended  end        ev/cmt  owner\n"
+"       2     12  standalone     0.010     0.050  complete      2/0  \n"
+"                 presumed -> primary (packet 14, message) -> closed\n"
+"       3     22  resumed        3.050         -  open          0/0  \n"
+"                 presumed, after id 7\\x1b[2J\n"
 "  1 stream answered POSTs with 1 event: 1 complete\n"
 "\n"
 "seen     30 packets in 5.000 s, 1 TCP connection, 3 HTTP exchanges, 3 event\n"
@@ -549,12 +548,12 @@ long_sessions_are_elided(void **state)
 		timeline_event(tl, &e);
 	}
 	print(&o, tl, TEXT);
-	assert_true(has(&o, "\n  ... 18 more (-v shows all)\n  packet 28 "));
-	assert_false(has(&o, "packet 10 "));
+	assert_true(has(&o, "\n  ... 18 more (-v shows all)\n      28     28 "));
+	assert_false(has(&o, "\n      10     10 "));
 	out_fini(&o);
 	print(&o, tl, TEXT_ALL);
 	assert_false(has(&o, "more (-v"));
-	assert_true(has(&o, "packet 10 "));
+	assert_true(has(&o, "\n      10     10 "));
 	out_fini(&o);
 	timeline_free(tl);
 }
