@@ -6,7 +6,6 @@
 #include "model_priv.h"
 
 #define MAX_ENDED 64
-#define EARLY (5 * NS_MS)	/* reordered captures: a GET before "its" end */
 /* In idrec.b, beside the number of streams that gave the id out: */
 #define ID_DATA 0x80000000u	/* it came with data */
 #define ID_GET 0x40000000u	/* some GET stream gave it */
@@ -94,7 +93,7 @@ comes_from(struct session *s, const struct mstream *st, bool has_cursor, uint64_
 		double off, off_retry = miss(age, s->retry_ms);
 		unsigned rank;
 
-		if (st->requested < c->t - EARLY)
+		if (st->requested < c->t)	/* it was still open then */
 			continue;
 		if (has_cursor && !same && c->id)
 			continue;
@@ -128,7 +127,7 @@ comes_from(struct session *s, const struct mstream *st, bool has_cursor, uint64_
 
 		if (has_cursor && c->id == cursor &&
 		    (c->get || (lones == 0 && s->retry_ms < 0)) &&
-		    st->requested >= c->t + EARLY && (best == NULL || c->t < best->t))
+		    st->requested >= c->t && (best == NULL || c->t < best->t))
 			best = c;
 	}
 	return best;

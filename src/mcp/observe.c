@@ -68,6 +68,8 @@ on_request(void *arg, const struct http1_head *h, struct at at)
 	r.origin = header(h, "Origin");
 	r.mcp_method = header(h, "Mcp-Method");
 	x->x = model_request(c->o->m, c->mc, &r, at);
+	x->foreign = !h->head_lost && !str_eq(h->method, STR("POST")) &&
+	    !str_eq(h->method, STR("GET")) && !str_eq(h->method, STR("DELETE"));
 	body_begin(x, &x->req, header(h, "Content-Encoding"));
 }
 

@@ -86,8 +86,10 @@ on_msg(void *arg, const struct rpc_msg *msg)
 	struct observe *o = arg;
 	struct ox *x = o->cur;
 
-	if (!msg->jsonrpc2)
+	/* Some gateways answer a JSON-RPC request with a bare error object. */
+	if (!msg->jsonrpc2 && (o->cur_request || msg->kind != RPC_ERROR || !x->rpc))
 		return;
+	x->rpc |= msg->jsonrpc2;
 	if (o->cur_hold)
 		hold_msg(&x->resp, msg);
 	else if (o->cur_request)
@@ -145,7 +147,7 @@ json_body(struct observe *o, struct ox *x, struct body *b, const void *p, size_t
 {
 	if (!b->started && n) {
 		b->started = true;
-		b->json = starts_json(p, n);
+		b->json = !x->foreign && starts_json(p, n);
 		if (b->json)
 			scan_begin(o, b);
 	}

@@ -33,6 +33,8 @@ struct ox {
 	uint32_t n;
 	struct at at;			/* of the bytes being fed */
 	bool req_over, resp_over;	/* told to the model */
+	bool foreign;			/* a method that MCP does not use */
+	bool rpc;			/* it has carried JSON-RPC */
 	struct body req, resp;
 	/* event stream */
 	struct sse *sse;

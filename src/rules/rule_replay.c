@@ -31,6 +31,7 @@ struct live {				/* an open GET stream */
 	bool refetched;
 	uint32_t data, repeats, named;	/* named: repeats of the cursor itself */
 	bool last_old;
+	uint64_t last_id;
 	uint64_t plain[MAX_PLAIN];	/* hashes of events without id, in order */
 	uint32_t n_plain;
 };
@@ -43,6 +44,7 @@ struct stale {				/* a stale stream */
 
 struct run {				/* of a lineage (0: of the session) */
 	uint32_t lineage;
+	uint64_t last_id;		/* where its previous stream stopped */
 	uint32_t now, best;		/* stale streams in a row */
 	struct stale *kept;
 	uint32_t n_kept, cap_kept;
@@ -240,11 +242,17 @@ stream_over(struct rp *s, struct live *v)
 			s->incl_first = v->first_repeat;
 		s->incl_last = v->last;
 	}
-	if (stale) {
+	/* What is old for the session may be new for this listener: then its
+	 * cursor advances, and it is no loop of its own. */
+	if (stale && (again || v->last_id == own->last_id))
 		extend(own, v);
+	else
+		own->now = 0;
+	if (stale)
 		extend(all, v);
-	} else
-		own->now = all->now = 0;
+	else
+		all->now = 0;
+	own->last_id = v->last_id;
 }
 
 /* ---- findings ---- */
@@ -484,6 +492,8 @@ on_sse(struct replay *r, struct rp *s, const struct ev *e)
 	v->data++;
 	v->last = at;
 	v->last_old = old;
+	v->last_id = e->u.sse.id.p ?
+	    map_digest(e->u.sse.id.p, e->u.sse.id.n) : 0;
 	if (e->u.sse.id.p == NULL) {
 		if (v->n_plain < MAX_PLAIN)
 			v->plain[v->n_plain++] = e->u.sse.hash;
