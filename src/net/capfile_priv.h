@@ -1,4 +1,4 @@
-/* capfile_priv: what capfile.c (pieces, pcap) and pcapng.c share. */
+/* capfile_priv: what capfile.c (pieces, pcap) and capfile_ng.c share. */
 #ifndef MCPDIAG_CAPFILE_PRIV_H
 #define MCPDIAG_CAPFILE_PRIV_H
 
