@@ -104,7 +104,10 @@ comes_from(struct session *s, const struct mstream *st, bool has_cursor, uint64_
 		rank = off <= 0.2 ? 4 : 0;
 		rank += same ? 1 : 0;
 		rank += has_cursor == (c->id != 0) ? 1 : 0;
-		if (c->get) {
+		/* Much sooner than asked, or without the cursor it holds, it
+		 * is somebody else. */
+		if (c->get && has_cursor == (c->id != 0) &&
+		    age * 2 >= (s->retry_ms > 0 ? s->retry_ms : 0)) {
 			lones++;
 			lone = c;
 		}
@@ -125,8 +128,9 @@ comes_from(struct session *s, const struct mstream *st, bool has_cursor, uint64_
 	for (uint32_t i = 0; i < s->n_ended; i++) {
 		struct ended *c = &s->ended[i];
 
-		if (has_cursor && c->id == cursor &&
+		if (has_cursor && c->id == cursor && d < 0 &&
 		    (c->get || (lones == 0 && s->retry_ms < 0)) &&
+		    (st->requested - c->t) / NS_MS * 2 >= s->retry_ms &&
 		    st->requested >= c->t && (best == NULL || c->t < best->t))
 			best = c;
 	}

@@ -206,7 +206,8 @@ count_takeover(struct lf *s, const struct takeover *t)
 	s->last_two[1] = t->end.t;
 }
 
-/* The last GET requested before that end, if it is what caused the end. */
+/* The last accepted GET requested before that end, if it is what caused the
+ * end.  A refused one in between is as good a cause: then nobody took over. */
 static void
 judge(struct lf *s, const struct ending *e)
 {
@@ -217,18 +218,22 @@ judge(struct lf *s, const struct ending *e)
 	for (uint32_t i = 0; i < s->n_gets; i++) {
 		struct get *c = &s->gets[i];
 
-		if (c->x == e->w.x || c->request.t > e->at.t + EARLY)
+		if (c->x == e->w.x || !c->accepted || c->request.t > e->at.t + EARLY)
 			continue;
 		if (g == NULL || c->request.t > g->request.t)
 			g = c;
 	}
-	if (g == NULL || !g->accepted || g->paired || g->lineage == e->w.lineage)
+	if (g == NULL || g->paired || g->lineage == e->w.lineage)
 		return;
 	later = g->head.t > g->request.t ? g->head.t : g->request.t;
 	rtt = g->head.t - g->request.t;
 	rtt = rtt < 0 ? 0 : rtt > 500 * NS_MS ? 500 * NS_MS : rtt;
 	if (e->at.t > later + NEAR + 2 * rtt)
 		return;
+	for (uint32_t i = 0; i < s->n_gets; i++)
+		if (!s->gets[i].accepted && s->gets[i].request.t > later &&
+		    s->gets[i].request.t <= e->at.t)
+			return;
 	g->paired = true;
 	t = (struct takeover){ *g, e->at, e->w.stream, e->w.lineage,
 	    e->open >= SHADOW_CAP && !e->w.was_primary, e->torn };
@@ -337,6 +342,7 @@ write_evidence(const struct lf *s, struct draft *d)
 	}
 }
 
+/* "GET, POST initialize, 3 x POST tools/call", and how many in all. */
 static void
 name_parties(const struct lf *s, struct draft *d, uint32_t *listeners)
 {
@@ -346,12 +352,26 @@ name_parties(const struct lf *s, struct draft *d, uint32_t *listeners)
 	for (uint32_t i = 0; i < s->n_parties; i++) {
 		const struct party *p = &s->parties[i];
 		size_t left = sizeof names - (size_t)(at - names);
+		uint32_t alike = 0;
+		bool named = false;
 		int n;
 
-		if (p->evicted == 0 && p->evicts == 0)
+		if (p->evicted + p->evicts == 0)
 			continue;
 		++*listeners;
-		n = snprintf(at, left, "%s%s", at == names ? "" : ", ", p->origin);
+		for (uint32_t j = 0; j < s->n_parties; j++) {
+			const struct party *q = &s->parties[j];
+
+			if (q->evicted + q->evicts == 0 || strcmp(p->origin, q->origin) != 0)
+				continue;
+			named |= j < i;
+			alike++;
+		}
+		if (named)
+			continue;
+		n = alike > 1 ? snprintf(at, left, "%s%u x %s", at == names ? "" : ", ",
+		    alike, p->origin) : snprintf(at, left, "%s%s",
+		    at == names ? "" : ", ", p->origin);
 		if (n > 0 && (size_t)n < left)
 			at += n;
 	}
