@@ -1,7 +1,8 @@
 /* rpc: JSON-RPC 2.0 messages out of JSON bytes, single or batch.
  * A message is classified from its members (JSON-RPC 2.0 section 4 and 5);
- * the MCP members that the model needs come with it.  All strings are
- * borrowed until the callback returns; ids are verbatim. */
+ * the MCP members that the model needs come with it; of a member that comes
+ * twice the last counts, as with most receivers.  All strings are borrowed
+ * until the callback returns; escapes in them are untouched. */
 #ifndef MCPDIAG_RPC_H
 #define MCPDIAG_RPC_H
 
@@ -13,7 +14,8 @@ enum rpc_kind {
 	RPC_NOTIFICATION,	/* method, no id */
 	RPC_RESPONSE,		/* result */
 	RPC_ERROR,		/* error */
-	RPC_INVALID,		/* an object that is none of these */
+	RPC_INVALID,		/* an object that is none of these, or with a
+				 * method and an id that no id may be */
 };
 
 struct rpc_msg {
@@ -24,7 +26,7 @@ struct rpc_msg {
 	struct str method;	/* raw string contents */
 	struct str id;		/* verbatim; strings with their quotes, so 1
 				 * and "1" differ; "null" for null; absent */
-	bool id_cut;
+	bool id_cut;		/* id is its start, no closing quote */
 	struct str code;	/* error.code, verbatim number */
 	struct str message;	/* error.message */
 	/* initialize and discover */
@@ -55,7 +57,8 @@ struct rpc;
 struct rpc *rpc_new(const struct limits *, rpc_msg_fn *, void *arg);
 void rpc_free(struct rpc *);
 void rpc_reset(struct rpc *);
-/* As json_feed and json_eof.  Also 0 (once) for JSON that holds no objects. */
+/* As json_feed and json_eof.  What is JSON but no object, alone or in a batch,
+ * gives no message and is no error. */
 int rpc_feed(struct rpc *, const void *, size_t);
 int rpc_eof(struct rpc *);
 
