@@ -136,8 +136,6 @@ name_done(struct sse *s, bool colon)
 	}
 	s->lead = s->field != FIELD_COMMENT;
 	s->retry = 0;
-	if (s->field == FIELD_ID)
-		s->ev.data_first |= s->ev.has_data;
 	if (s->field == FIELD_DATA) {
 		if (s->ev.has_data)
 			data(s, "\n", 1);
@@ -252,8 +250,10 @@ field_done(struct sse *s)
 			s->cb.comment(s->arg, s->value.p != NULL ? s->value : STR(""));
 		break;
 	case FIELD_ID:
-		if (!s->bad)
-			keep_value(s, &s->ev.id, &s->id_own);
+		if (s->bad)
+			break;
+		s->ev.data_first |= s->ev.has_data;
+		keep_value(s, &s->ev.id, &s->id_own);
 		break;
 	case FIELD_TYPE:
 		keep_value(s, &s->ev.type, &s->type_own);

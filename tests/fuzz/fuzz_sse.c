@@ -30,9 +30,9 @@ on_event(void *arg, const struct sse_event *e)
 	(void)buf_adds(&t->out, e->type);
 	(void)buf_fmt(&t->out, " %d %zu:", e->id.p != NULL, e->id.n);
 	(void)buf_adds(&t->out, e->id);
-	(void)buf_fmt(&t->out, " %d %llu %lld %d%d%d%d\n", e->has_data,
+	(void)buf_fmt(&t->out, " %d %llu %lld %d%d%d%d%d\n", e->has_data,
 	    (unsigned long long)e->data_len, (long long)e->retry_ms,
-	    e->bad_retry, e->cut, e->tail, e->torn);
+	    e->data_first, e->bad_retry, e->cut, e->tail, e->torn);
 	if (e->id.n > 16 || e->type.n > 16 || t->data > e->data_len ||
 	    (t->data < e->data_len && (!e->cut || t->data != 64)))
 		abort();

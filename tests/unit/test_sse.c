@@ -37,7 +37,12 @@ static const struct row {
 	{ "all fields", IN("event: e\nid: 7\nretry: 3000\ndata: x\n\n"),
 	    "ev type=e id=7 data=x retry=3000\n" },
 	{ "id after data", IN("data: x\nid: 7\n\n"),
-	    "ev type=- id=7 data=x retry=-1\n" },
+	    "ev type=- id=7 data=x retry=-1 data-first\n" },
+	{ "id before and after data", IN("id: 1\ndata: x\nid: 7\n\ndata:\n\n"),
+	    "ev type=- id=7 data=x retry=-1 data-first\n"
+	    "ev type=- id=- data= retry=-1\n" },
+	{ "an ignored id after data", IN("id: 1\ndata: x\nid: \0\n\n"),
+	    "ev type=- id=1 data=x retry=-1\n" },
 	{ "only one space is dropped", IN("data:  a\ndata:\tb\ndata: \n\n"),
 	    "ev type=- id=- data= a\\n\\x09b\\n retry=-1\n" },
 	{ "space before the colon is part of the name", IN("data : a\n\n"),
@@ -247,7 +252,8 @@ on_event(void *arg, const struct sse_event *e)
 	show(&t->out, e->has_data ? buf_str(&t->data) : STR("-"));
 	if (e->data_len != t->data.n)
 		buf_fmt(&t->out, "...%llu", (unsigned long long)e->data_len);
-	buf_fmt(&t->out, " retry=%lld%s%s%s%s\n", (long long)e->retry_ms,
+	buf_fmt(&t->out, " retry=%lld%s%s%s%s%s\n", (long long)e->retry_ms,
+	    e->data_first ? " data-first" : "",
 	    e->bad_retry ? " bad-retry" : "", e->cut ? " cut" : "",
 	    e->tail ? " tail" : "", e->torn ? " torn" : "");
 	buf_clear(&t->data);
