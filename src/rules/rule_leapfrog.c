@@ -13,6 +13,7 @@
 #define EARLY (5 * NS_MS)	/* reordered capture: the end before its GET */
 #define NEAR (50 * NS_MS)	/* + 2 RTT, from the later of request and head */
 #define WAIT (60 * NS_MS)	/* until the GET's head must have been seen */
+#define AT_ONCE (50 * NS_MS)	/* the least D that a window is made of */
 #define MAX_GETS 64		/* GETs of a session remembered */
 #define MAX_OPEN 128		/* open GET streams of a session remembered */
 #define MAX_KEPT 64		/* takeovers kept with their packets */
@@ -200,7 +201,7 @@ count_takeover(struct lf *s, const struct takeover *t)
 	s->gap_min = gap < s->gap_min ? gap : s->gap_min;
 	s->gap_max = gap > s->gap_max ? gap : s->gap_max;
 	if (s->takeovers >= 3 && s->returning >= 2 && t->by.comeback &&
-	    t->end.t - s->last_two[0] <= 10 * delay(s))
+	    t->end.t - s->last_two[0] <= 10 * (delay(s) > AT_ONCE ? delay(s) : AT_ONCE))
 		s->dense = true;
 	s->last_two[0] = s->last_two[1];
 	s->last_two[1] = t->end.t;
@@ -263,16 +264,34 @@ judge_due(struct leapfrog *r, struct lf *s, ns_t now, uint32_t stream)
 
 enum shape { NOTHING, ONE, CHAIN, SUSPECTED, LEAPFROG };
 
+/* Whether the evicted come back after one and the same delay, as a lineage
+ * does.  Clients that come and go by chance look like comebacks, too. */
+static bool
+steady(const struct lf *s)
+{
+	ns_t min, max, d = s->n_delays ? median(s->delays, s->n_delays, &min, &max) : 0;
+	uint32_t alike = 0;
+
+	for (uint32_t i = 0; i < s->n_delays; i++) {
+		ns_t diff = s->delays[i] > d ? s->delays[i] - d : d - s->delays[i];
+		alike += diff <= d / 5 + AT_ONCE;
+	}
+	return alike >= 2 && alike * 2 > s->n_delays;
+}
+
 static enum shape
 shape_of(const struct lf *s)
 {
 	/* Early ends are believed only beside ones in the right order. */
 	if (s->takeovers < 1 || s->early > s->takeovers / 2 + 1)
 		return NOTHING;
-	if (s->dense)
+	if (s->dense && steady(s))
 		return LEAPFROG;
-	if (s->returning)
+	if (s->returning && (s->takeovers == 2 || steady(s)))
 		return SUSPECTED;
+	/* Evicted, back, and it evicts nobody: they were cut together. */
+	if (s->returning == 0 && s->n_delays * 2 > s->takeovers)
+		return NOTHING;
 	return s->takeovers >= 3 ? CHAIN : ONE;
 }
 
@@ -441,12 +460,13 @@ report(struct leapfrog *r, struct lf *s)
 	    sure ? confidence_of(s, back, inferred) : chain ? CONF_MEDIUM : CONF_LOW, s->session);
 	name_parties(s, d, &listeners);
 	if (chain) {
-		draft_title(d, "%llu GET stream%s replaced by a later GET, and nobody came "
-		    "back", (unsigned long long)s->takeovers,
-		    s->takeovers == 1 ? " was" : "s were");
+		draft_title(d, "%llu GET stream%s replaced by a later GET, and %s",
+		    (unsigned long long)s->takeovers, s->takeovers == 1 ? " was" : "s were",
+		    s->n_delays ? "no delay is common to those that came back" :
+		    "nobody came back");
 		draft_why(d, "The server ends a stream when another GET of its session is "
-		    "accepted.  No evicted listener returned in this capture, so it is no "
-		    "loop; with clients that reconnect it would become one.");
+		    "accepted.  No evicted listener reconnected by itself in this capture, "
+		    "so it is no loop; with clients that reconnect it would become one.");
 	} else
 		write_leapfrog(s, d, listeners, sure);
 	write_fix(r, s, d);
