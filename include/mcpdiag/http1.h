@@ -10,7 +10,8 @@
  * chunk body the missing bytes are counted off, otherwise it drops input until
  * a segment starts with a request line, a status line or (in a chunked body) a
  * chunk head.  What started before the capture or in a gap is reported with
- * what is known (`head_lost`).
+ * what is known (`head_lost`).  A response whose request was not seen takes the
+ * next number, for which there are no request callbacks.
  *
  * Callback strings are borrowed until the callback returns. */
 #ifndef MCPDIAG_HTTP1_H
@@ -77,7 +78,8 @@ struct http1_cb {
 	void (*interim)(void *arg, const struct http1_head *, struct at);
 	void (*response)(void *arg, const struct http1_head *, struct at);
 	void (*response_body)(void *arg, uint32_t n, const void *, size_t, struct at);
-	/* n bytes of the body of response (or request) x are missing here. */
+	/* `bytes` bytes are missing here from the body of response (or request)
+	 * n, chunk heads among them when no more is known. */
 	void (*body_gap)(void *arg, uint32_t n, bool response, uint64_t bytes, struct at);
 	void (*response_end)(void *arg, uint32_t n, enum http1_end, struct at);
 	void (*odd)(void *arg, enum http1_odd, bool response, struct at);
@@ -103,6 +105,7 @@ void http1_free(struct http1 *);
 /* One call for each piece; `response` is true for bytes of the server.  A
  * piece is taken as starting where a TCP segment starts (for resync). */
 void http1_feed(struct http1 *, bool response, const void *, size_t, struct at);
+/* n bytes are missing; 0, before the first piece: it is not known how much. */
 void http1_gap(struct http1 *, bool response, uint64_t n, struct at);
 /* That direction is closed; `reset`: by RST; `by_peer`: the RST or end came
  * from the other side. */
