@@ -383,6 +383,9 @@ own(struct draft *d, const char *p, size_t n)
 	return str_of(s, n);
 }
 
+static struct str own_fmt(struct draft *, const char *, va_list)
+    __attribute__((format(printf, 2, 0)));
+
 static struct str
 own_fmt(struct draft *d, const char *fmt, va_list ap)
 {

@@ -176,6 +176,7 @@ model_conn_close(struct model *m, struct mconn *c, enum ev_dir dir, const char *
 	if (!c->told)
 		return;
 	DL_FOREACH(c->list, x) {
+		x->client_closed |= dir == EV_C2S;
 		if (x->st) {		/* the stream that it takes along */
 			e.session = x->s ? x->s->n : 0;
 			e.stream = x->st->n;
@@ -207,9 +208,13 @@ model_conn_end(struct model *m, struct mconn *c, struct at at)
 void
 model_gap(struct model *m, struct mconn *c, enum ev_dir dir, uint64_t bytes, struct at at)
 {
+	struct mexch *x;
 	struct ev e;
 
 	c->flags |= EVF_GAP;
+	DL_FOREACH(c->list, x) {
+		x->flags |= EVF_GAP;
+	}
 	tell_conn(m, c);
 	e = conn_ev(c, EV_GAP, dir, at);
 	e.u.gap.bytes = bytes;
@@ -263,7 +268,7 @@ tell_request(struct model *m, struct mexch *x, const struct model_request *r, st
 	e.u.req.agent = r->user_agent;
 	e.u.req.auth = r->authorization.p ? buf_str(&auth) : STR_NONE;
 	e.u.req.origin = r->origin;
-	model_emit(m, x->conn->ep, &e);
+	model_emit(m, x->ep, &e);
 	buf_fini(&sid);
 	buf_fini(&auth);
 }
@@ -277,8 +282,11 @@ model_request(struct model *m, struct mconn *c, const struct model_request *r, s
 	x->id = ++m->n_x;
 	x->n = r->n;
 	x->conn = c;
+	x->conn_id = c->id;
+	x->ep = c->ep;
+	x->client_closed = c->closed[EV_C2S];
 	x->head_lost = r->head_lost;
-	x->flags = r->head_lost ? EVF_HEAD_LOST : 0;
+	x->flags = c->flags | (r->head_lost ? EVF_HEAD_LOST : 0);
 	x->requested = at;
 	x->target = keep(r->target);
 	x->cursor = keep(r->last_event_id);
@@ -395,7 +403,7 @@ model_request_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 	}
 	e = msg_ev(x, EV_C2S, msg, hash, at);
 	e.u.msg.of = x->id;
-	model_emit(m, x->conn->ep, &e);
+	model_emit(m, x->ep, &e);
 }
 
 void
@@ -410,7 +418,7 @@ model_request_end(struct model *m, struct mexch *x, enum ev_end end, uint64_t by
 	e.flags |= flags;
 	e.u.end.end = end;
 	e.u.end.bytes = bytes;
-	model_emit(m, x->conn->ep, &e);
+	model_emit(m, x->ep, &e);
 	maybe_free(x);
 }
 
@@ -481,7 +489,7 @@ model_response(struct model *m, struct mexch *x, const struct model_response *r,
 	e.u.resp.coding = r->coding;
 	e.u.resp.framing = str_c(r->framing);
 	e.u.resp.event_stream = r->event_stream;
-	model_emit(m, x->conn->ep, &e);
+	model_emit(m, x->ep, &e);
 	buf_fini(&sid);
 	if (r->event_stream)
 		stream_open(m, x, at);
@@ -512,17 +520,18 @@ model_comment(struct model *m, struct mexch *x, struct str text, struct at at)
 
 	if (x->st == NULL)
 		return;
-	if (!x->st->told)
-		stream_tell(m, x, x->cursor ? EV_RESUMED : EV_STANDALONE);
-	x->st->comments++;
-	x->st->last_byte = at.t;
-	if (x->s)
-		x->s->signs |= comment_sign(text);
+	if (x->comments++ == 0) {	/* what follows is alike */
+		if (!x->st->told)
+			stream_tell(m, x, x->cursor ? EV_RESUMED : EV_STANDALONE);
+		if (x->s)
+			x->s->signs |= comment_sign(text);
+	}
+	x->last_byte = at.t;
 	e = model_ev(x, EV_COMMENT, EV_S2C, at);
-	if (x->conn->closed[EV_C2S])
+	if (x->client_closed)
 		e.flags |= EVF_LATE;
 	e.u.comment.text = text;
-	model_emit(m, x->conn->ep, &e);
+	model_emit(m, x->ep, &e);
 }
 
 /* Which request a server message is tied to; 0 when to none. */
@@ -574,7 +583,7 @@ model_response_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 	    method_points(msg->method) + (msg->meta_mcp ? 5u : 0));
 	if (answer)
 		learn_result(m, x, msg, at);
-	if (x->conn->closed[EV_C2S])
+	if (x->client_closed)
 		e.flags |= EVF_LATE;
 	e.session = x->s ? x->s->n : 0;
 	e.u.msg.sse = x->st != NULL;
@@ -592,7 +601,7 @@ model_response_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 		if (x->st->owned && x->cursor)
 			stream_answers(m, x, at);
 	}
-	model_emit(m, x->conn->ep, &e);
+	model_emit(m, x->ep, &e);
 	if (e.u.msg.channel == EV_CH_COMMON && x->st)
 		stream_common(m, x, at);
 }
@@ -603,7 +612,7 @@ end_session(struct model *m, struct mexch *x, struct at at)
 	struct ev e = model_ev(x, EV_SESSION_END, EV_S2C, at);
 
 	x->s->deleted = true;
-	model_emit(m, x->conn->ep, &e);
+	model_emit(m, x->ep, &e);
 }
 
 void
@@ -623,7 +632,7 @@ model_response_end(struct model *m, struct mexch *x, enum ev_end end, uint64_t b
 	e.flags |= flags;
 	e.u.end.end = end;
 	e.u.end.bytes = bytes;
-	model_emit(m, x->conn->ep, &e);
+	model_emit(m, x->ep, &e);
 	if (x->s && end != EV_OPEN &&
 	    (legacy || (x->del && x->has_sid && x->status / 100 == 2)))
 		end_session(m, x, at);

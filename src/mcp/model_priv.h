@@ -39,9 +39,9 @@ struct mstream {
 	bool owned;			/* takes part in ownership */
 	bool told;			/* EV_STREAM is out */
 	bool had_response, had_data;
-	uint32_t events, comments;
+	uint32_t events;
 	uint64_t cursor_id;		/* digest of the last id, or of the cursor */
-	ns_t opened, requested, last_byte;
+	ns_t opened, requested;
 	uint32_t opened_pkt, request_pkt;
 	uint32_t flags;
 	struct mexch *x;
@@ -84,17 +84,25 @@ struct mconn {
 	struct mexch *list;		/* exchanges still open */
 };
 
+/* What a comment on an idle stream touches comes first: with thousands of
+ * streams each further cache line is a miss. */
 struct mexch {
-	struct mexch *prev, *next;
-	uint32_t id, n;
-	struct mconn *conn;
+	struct mstream *st;		/* &stream while it is open, else NULL */
 	struct session *s;
-	struct mstream *st;
+	struct endpoint *ep;		/* conn->ep */
+	uint32_t id, conn_id, session_n, stream_n;
+	uint32_t flags;			/* EVF_HEAD_LOST and the connection's */
+	uint32_t comments;		/* on its stream */
+	ns_t last_byte;
+	bool client_closed;
+	struct mstream stream;
+	struct mexch *prev, *next;
+	uint32_t n;
+	struct mconn *conn;
 	char *target, *cursor;		/* NULL: absent */
 	char *agent, *client, *offer;	/* of an initialize without session */
 	uint64_t auth;
 	uint32_t status;
-	uint32_t flags;			/* EVF_HEAD_LOST ... */
 	struct at requested;
 	bool req_done, resp_done;
 	bool get, post, del;

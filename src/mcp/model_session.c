@@ -203,6 +203,7 @@ session_hold(struct mexch *x, struct session *s)
 	if (x->s)
 		x->s->refs--;
 	x->s = s;
+	x->session_n = s ? s->n : 0;
 	if (s)
 		s->refs++;
 }

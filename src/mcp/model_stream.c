@@ -16,10 +16,8 @@ model_ev(const struct mexch *x, enum ev_type type, enum ev_dir dir, struct at at
 {
 	return (struct ev){
 		.type = type, .t = at.t, .pkt = at.pkt, .dir = dir,
-		.conn = x->conn->id, .x = x->id,
-		.session = x->s ? x->s->n : 0,
-		.stream = x->st ? x->st->n : 0,
-		.flags = x->flags | x->conn->flags,
+		.conn = x->conn_id, .x = x->id, .session = x->session_n,
+		.stream = x->stream_n, .flags = x->flags,
 	};
 }
 
@@ -38,7 +36,7 @@ owner(struct model *m, struct mstream *st, enum ev_role to, enum ev_by by,
 	e.u.owner.by = by;
 	e.u.owner.cause = cause;
 	st->role = to;
-	model_emit(m, st->x->conn->ep, &e);
+	model_emit(m, st->x->ep, &e);
 }
 
 static int
@@ -205,7 +203,7 @@ stream_tell(struct model *m, struct mexch *x, enum ev_kind kind)
 		st->lineage = link_lineage(s, st, x->cursor != NULL, cursor, &e);
 	}
 	e.u.stream.lineage = st->lineage;
-	model_emit(m, x->conn->ep, &e);
+	model_emit(m, x->ep, &e);
 	if (s && x->get && kind != EV_UNKNOWN_KIND) {
 		st->owned = true;
 		DL_APPEND(s->open, st);
@@ -217,11 +215,12 @@ stream_tell(struct model *m, struct mexch *x, enum ev_kind kind)
 void
 stream_open(struct model *m, struct mexch *x, struct at at)
 {
-	struct mstream *st = xcalloc(1, sizeof *st);
+	struct mstream *st = &x->stream;
 
-	st->n = ++m->n_stream;
+	*st = (struct mstream){ 0 };
+	x->stream_n = st->n = ++m->n_stream;
 	st->x = x;
-	st->opened = st->last_byte = at.t;
+	st->opened = x->last_byte = at.t;
 	st->opened_pkt = at.pkt;
 	st->requested = x->head_lost ? at.t : x->requested.t;
 	st->request_pkt = x->requested.pkt;
@@ -300,11 +299,11 @@ stream_event(struct model *m, struct mexch *x, const struct model_sse *v, struct
 		e.flags |= EVF_CUT;
 	if (v->torn)
 		e.flags |= EVF_GAP;
-	if (x->conn->closed[EV_C2S])
+	if (x->client_closed)
 		e.flags |= EVF_LATE;
 	if (!v->tail)
 		learn(m, x, v, &e.flags);
-	st->last_byte = at.t;
+	x->last_byte = at.t;
 	if (v->dispatched && !v->tail) {
 		st->events++;
 		st->had_data |= v->data;
@@ -317,7 +316,7 @@ stream_event(struct model *m, struct mexch *x, const struct model_sse *v, struct
 	e.u.sse.bytes = v->bytes;
 	e.u.sse.hash = v->hash;
 	e.u.sse.retry_ms = v->retry_ms;
-	model_emit(m, x->conn->ep, &e);
+	model_emit(m, x->ep, &e);
 }
 
 void
@@ -403,9 +402,9 @@ stream_close(struct model *m, struct mexch *x, enum ev_end end, uint32_t flags, 
 	e.u.stream_end.end = end;
 	e.u.stream_end.had_response = st->had_response;
 	e.u.stream_end.events = st->events;
-	e.u.stream_end.comments = st->comments;
-	e.u.stream_end.last_byte = st->last_byte;
-	model_emit(m, x->conn->ep, &e);
+	e.u.stream_end.comments = x->comments;
+	e.u.stream_end.last_byte = x->last_byte;
+	model_emit(m, x->ep, &e);
 	if (s && st->owned) {
 		DL_DELETE(s->open, st);
 		if (s->open && at.t - s->open->opened > NS_S &&
@@ -419,7 +418,7 @@ stream_close(struct model *m, struct mexch *x, enum ev_end end, uint32_t flags, 
 			pass_place(m, s, st, at);
 		}
 		if (end == EV_COMPLETE && x->cursor && st->events == 0 &&
-		    st->comments == 0 && at.t - st->opened < NS_S)
+		    x->comments == 0 && at.t - st->opened < NS_S)
 			s->signs |= SIGN_EMPTY;
 		if (end == EV_COMPLETE && s->open && s->open->prev->opened > st->opened &&
 		    at.t - s->open->prev->opened < 50 * NS_MS)
@@ -429,6 +428,6 @@ stream_close(struct model *m, struct mexch *x, enum ev_end end, uint32_t flags, 
 		remember_end(s, x, end, at);
 	if (s && s->signs != s->told_signs)
 		session_tell(m, s, at);
-	free(st);
 	x->st = NULL;
+	x->stream_n = 0;
 }

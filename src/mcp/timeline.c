@@ -501,16 +501,6 @@ on_sse(struct timeline *tl, const struct ev *e)
 }
 
 static void
-on_comment(struct timeline *tl, const struct ev *e)
-{
-	struct snode *s = index_get(&tl->by_stream, e->stream);
-
-	tl->counts.sse_comments++;
-	if (s)
-		s->s.comments++;
-}
-
-static void
 on_file(struct timeline *tl, const struct ev *e)
 {
 	struct tl_file *f;
@@ -591,7 +581,9 @@ timeline_event(struct timeline *tl, const struct ev *e)
 
 	if (e->type == EV_REQUEST)
 		on_request(tl, e);
-	if (e->session)
+	/* The frequent ones change nothing that the stream's end does not tell. */
+	if (e->session && e->type != EV_COMMENT && e->type != EV_SSE &&
+	    e->type != EV_MESSAGE)
 		s = touch_session(tl, e);
 	switch (e->type) {
 	case EV_FILE:
@@ -621,8 +613,8 @@ timeline_event(struct timeline *tl, const struct ev *e)
 	case EV_SSE:
 		on_sse(tl, e);
 		return;
-	case EV_COMMENT:
-		on_comment(tl, e);
+	case EV_COMMENT:		/* for its stream: told at the end */
+		tl->counts.sse_comments++;
 		return;
 	case EV_MESSAGE:
 		tl->counts.jsonrpc[e->u.msg.kind]++;

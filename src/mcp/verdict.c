@@ -104,6 +104,10 @@ capture_reasons(struct making *m)
 	if ((n = t->u.total.dropped) > 0)
 		reason(m, "dropped", "the capturing system lost %llu packet%s "
 		    "(a larger buffer helps: tcpdump -B)", ULL(n), S(n));
+	if ((n = t->u.total.truncated) > 0)
+		reason(m, "snaplen", "%llu packet%s cut short by the snap "
+		    "length (capture with tcpdump -s 0)", ULL(n),
+		    n == 1 ? " is" : "s are");
 	if ((n = c->gaps) > 0)
 		reason(m, "gaps", "%llu gap%s in MCP connections: %llu byte%s "
 		    "missing from the capture", ULL(n), S(n), ULL(c->gap_bytes),
@@ -113,10 +117,6 @@ capture_reasons(struct making *m)
 		reason(m, "other-gaps", "%llu gap%s in connections that are not "
 		    "known to be MCP", ULL(n), S(n));
 	}
-	if ((n = t->u.total.truncated) > 0)
-		reason(m, "snaplen", "%llu packet%s cut short by the snap "
-		    "length (capture with tcpdump -s 0)", ULL(n),
-		    n == 1 ? " is" : "s are");
 	if ((n = t->u.total.encrypted) > 0)
 		reason(m, "encrypted", "%llu of %llu TCP connection%s encrypted "
 		    "(TLS): what %s unknown", ULL(n), ULL(all),
@@ -178,9 +178,6 @@ note_reasons(struct making *m)
 		if (n->anomaly)
 			reason(m, n->name, "%s: %llu time%s, first in packet %u",
 			    n->text, ULL(n->count), S(n->count), n->pkt);
-		else if (n->count > 1)
-			reason(m, n->name, "%s (%llu times)", n->text,
-			    ULL(n->count));
 		else
 			reason(m, n->name, "%s", n->text);
 	}

@@ -32,9 +32,14 @@ struct open {				/* a GET stream of the session */
 	uint32_t events, comments, common;
 	struct at superseded;		/* first common message elsewhere */
 	uint32_t superseded_by, missed;
-	struct at late;			/* written after the client's close */
+	struct at late, late_last;	/* written after the client's close */
 	uint32_t n_late;
 	ns_t client_closed;
+};
+
+struct silent {
+	struct open o;
+	struct at until;
 };
 
 struct oc {				/* one session */
@@ -43,6 +48,8 @@ struct oc {				/* one session */
 	struct open *open;
 	uint32_t n_open, cap_open;
 	struct idtab given;		/* ids that were delivered with data */
+	struct silent *silent;		/* ended without a byte */
+	uint32_t n_silent, cap_silent;
 	/* headless */
 	struct at headless;		/* since the owner went; 0: not */
 	uint32_t heir, gone, late_stream, posts_meanwhile;
@@ -85,6 +92,7 @@ drop(struct orphan *r, struct oc *s)
 {
 	HASH_DEL(r->sessions, s);
 	free(s->open);
+	free(s->silent);
 	idtab_fini(&s->given);
 	free(s);
 }
@@ -319,7 +327,8 @@ report_late_writes(struct orphan *r, const struct oc *s, struct open *o, struct 
 	    "move the channel to a stream that is alive.");
 	draft_stream(d, o->stream);
 	draft_evidence(d, o->late, "written after the client's close");
-	draft_span(d, o->late, until);
+	/* The end of such a stream is told with the time of that close. */
+	draft_span(d, o->late, until.t > o->late_last.t ? until : o->late_last);
 	draft_count(d, o->n_late, 0, 0);
 	draft_done(d);
 }
@@ -545,13 +554,25 @@ on_stream(struct orphan *r, struct oc *s, const struct ev *e)
 	(void)r;
 }
 
+/* Silence is judged when the session is over: only then is it known how often
+ * this server sends comments. */
+static void
+keep_silent(struct oc *s, const struct open *o, struct at until)
+{
+	if (!o->has_cursor || o->events || o->comments || o->took_over || o->complained)
+		return;
+	s->silent = xgrow(s->silent, s->n_silent, &s->cap_silent, sizeof *s->silent);
+	s->silent[s->n_silent++] = (struct silent){ *o, until };
+}
+
 static void
 judge_open(struct orphan *r, struct oc *s, struct open *o, struct at until)
 {
 	report_superseded(r, s, o, until);
 	report_late_writes(r, s, o, until);
-	report_zombie(r, s, o, until);
 	report_after_end(r, s, o, until);
+	if (s->n_silent < MAX_OPEN)
+		keep_silent(s, o, until);
 }
 
 static void
@@ -559,10 +580,16 @@ on_stream_end(struct orphan *r, struct oc *s, const struct ev *e)
 {
 	struct open *o = open_of(s, e->stream);
 	struct at at = { e->t, e->pkt };
+	ns_t age;
 
 	if (o == NULL)
 		return;
 	o->flags |= e->flags;
+	o->comments = e->u.stream_end.comments;
+	if (o->comments) {
+		age = (e->u.stream_end.last_byte - o->head.t) / (ns_t)o->comments;
+		s->keepalive = age > s->keepalive ? age : s->keepalive;
+	}
 	if ((e->u.stream_end.end == EV_COMPLETE || e->u.stream_end.end == EV_TRUNCATED) &&
 	    s->last_get_x != o->x && s->last_get_request.t > e->t - COUPLED &&
 	    s->last_get_request.t > o->head.t) {
@@ -624,8 +651,11 @@ on_common(struct orphan *r, struct oc *s, const struct ev *e)
 	if (o == NULL)
 		return;
 	o->common++;
-	if (o->client_closed && e->t - o->client_closed > LATE_WRITE && o->n_late++ == 0)
-		o->late = (struct at){ e->t, e->pkt };
+	if (o->client_closed && e->t - o->client_closed > LATE_WRITE) {
+		o->late_last = (struct at){ e->t, e->pkt };
+		if (o->n_late++ == 0)
+			o->late = o->late_last;
+	}
 	o->missed = 0;			/* it is not deaf after all */
 	/* The heir delivers: somebody was promoted. */
 	if (s->headless.t && e->stream != s->late_stream)
@@ -684,27 +714,14 @@ on_response(struct orphan *r, struct oc *s, const struct ev *e)
 }
 
 static void
-on_comment(struct oc *s, const struct ev *e)
-{
-	struct open *o = open_of(s, e->stream);
-	ns_t age;
-
-	if (o == NULL)
-		return;
-	age = (e->t - o->head.t) / (ns_t)(o->comments + 1);
-	if (o->comments++ > 0 || age >= 50 * NS_MS)	/* ": ok" at the head */
-		s->keepalive = s->keepalive == 0 || age > s->keepalive ? age : s->keepalive;
-	if (o->client_closed && e->t - o->client_closed > LATE_WRITE)
-		o->flags |= EVF_LATE;
-}
-
-static void
 close_session(struct orphan *r, struct oc *s, struct at now)
 {
 	if (s->headless.t)
 		end_headless(r, s);
 	for (uint32_t i = 0; i < s->n_open; i++)
 		judge_open(r, s, &s->open[i], now);
+	for (uint32_t i = 0; i < s->n_silent; i++)
+		report_zombie(r, s, &s->silent[i].o, s->silent[i].until);
 	drop(r, s);
 }
 
@@ -727,7 +744,7 @@ event(void *arg, const struct ev *e)
 	struct orphan *r = arg;
 	struct oc *s;
 
-	if (e->session == 0)
+	if (e->session == 0 || e->type == EV_COMMENT)
 		return;
 	if (e->type == EV_STREAM && is_listener(e)) {
 		on_stream(r, session(r, e->session), e);
@@ -748,9 +765,6 @@ event(void *arg, const struct ev *e)
 		break;
 	case EV_SSE:
 		on_sse(r, s, e);
-		break;
-	case EV_COMMENT:
-		on_comment(s, e);
 		break;
 	case EV_MESSAGE:
 		if (e->u.msg.channel == EV_CH_COMMON)
@@ -774,7 +788,7 @@ event(void *arg, const struct ev *e)
 		if (s->n_open == 0)
 			close_session(r, s, (struct at){ e->t, e->pkt });
 		break;
-	case EV_STREAM: case EV_REQUEST: case EV_FILE: case EV_CONN:
+	case EV_COMMENT: case EV_STREAM: case EV_REQUEST: case EV_FILE: case EV_CONN:
 	case EV_REQUEST_END: case EV_RESPONSE_END: case EV_SESSION: case EV_GAP:
 	case EV_ANOMALY: case EV_NOTE: case EV_FINDING: case EV_END: case EV_N_TYPES:
 		break;
