@@ -10,7 +10,8 @@
 #define N_RECENT 16384		/* exchanges whose stream may still come */
 
 /* Numbers to records: open addressing, multiply-shift under a random odd
- * multiplier, so that an event file cannot choose collisions. */
+ * multiplier, so that an event file cannot choose collisions.  Neighbours, which
+ * are used together, share a line of cache: only their eighth is hashed. */
 struct slot {
 	uint32_t n;			/* 0: empty */
 	void *p;
@@ -68,7 +69,9 @@ struct timeline {
 static uint32_t
 home(const struct index *ix, uint32_t n)
 {
-	return (uint32_t)(n * ix->odd >> (64 - ix->bits));
+	uint64_t group = (n >> 3) * ix->odd >> (64 + 3 - ix->bits);
+
+	return (uint32_t)group << 3 | (n & 7);
 }
 
 static void *

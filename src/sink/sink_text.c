@@ -347,7 +347,8 @@ history(struct page *g, const struct tl_stream *s)
 		if (i + 1 == s->n_roles && s->more_roles)
 			say(g, " -> (%u more changes)", s->more_roles);
 		say(g, "%s%s", i ? " -> " : "", ev_role_names[r->role]);
-		if (i && r->role != EV_CLOSED)
+		/* Proof is always worth its packet number. */
+		if (r->role == EV_PRIMARY || (g->opts->all && i))
 			say(g, " (packet %u, %s)", r->pkt, ev_by_names[r->by]);
 	}
 	if (s->cursor == NULL)
@@ -356,8 +357,8 @@ history(struct page *g, const struct tl_stream *s)
 	quote(g, str_c(s->cursor), 40);
 }
 
-#define STREAM_COLUMNS "  %6s %6s  %-10s %9s %9s  %-9s %7s  "
-#define OWNER_COLUMN 69
+#define STREAM_COLUMNS "  %6s %6s  %-10s %8s %8s  %-9s %6s  "
+#define OWNER_COLUMN 66
 #define OWNER_INDENT 17
 
 static void
