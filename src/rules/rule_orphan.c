@@ -78,27 +78,27 @@ open_of(struct oc *s, uint32_t stream)
 
 /* The owner's stream is over; is somebody left who will wait in vain? */
 static void
-begin_headless(struct oc *s, const struct open *o, const struct ev *e)
+begin_headless(struct oc *s, const struct open *o, enum ev_end end, struct at at)
 {
 	const struct open *heir = NULL;
 
 	if (o->role != EV_PRIMARY && o->role != EV_PRESUMED)
 		return;
-	if (e->u.stream_end.end == EV_LOST || e->u.stream_end.end == EV_OPEN)
+	if (end == EV_LOST || end == EV_OPEN || (s->headless.t && s->gone == o->stream))
 		return;
 	for (uint32_t i = 0; i < s->n_open; i++) {
 		const struct open *c = &s->open[i];
 
-		if (c == o || c->of_post)
+		if (c == o || c->of_post || c->client_closed)
 			continue;
 		/* Opened just now: it is what ended the other. */
-		if (e->u.stream_end.end != EV_CLIENT && c->head.t > e->t - COUPLED)
+		if (end != EV_CLIENT && c->head.t > at.t - COUPLED)
 			return;
 		heir = c;
 	}
 	if (heir == NULL || s->judged_headless)
 		return;
-	s->headless = (struct at){ e->t, e->pkt };
+	s->headless = at;
 	s->gone = o->stream;
 	s->gone_proven = o->was_primary;
 	s->heir = heir->stream;
@@ -121,7 +121,7 @@ on_post_answer(struct orphan *r, struct oc *s, const struct ev *e)
 {
 	if (s->headless.t)
 		s->posts_meanwhile++;
-	if (s->n_open || !s->had_get || s->deleted ||
+	if (s->n_open || !(s->had_get || s->declared) || s->deleted ||
 	    e->t - s->last_get_end < CHANNEL_LESS)
 		return;
 	s->posts_without++;
@@ -250,7 +250,7 @@ on_stream_end(struct orphan *r, struct oc *s, const struct ev *e)
 		end_headless(r, s);
 	judge_open(r, s, o, at);
 	if (!o->took_over)
-		begin_headless(s, o, e);
+		begin_headless(s, o, e->u.stream_end.end, at);
 	*o = s->open[--s->n_open];
 	if (s->n_open == 0)
 		s->last_get_end = e->t;
@@ -297,6 +297,7 @@ static void
 on_common(struct orphan *r, struct oc *s, const struct ev *e)
 {
 	struct open *o = open_of(s, e->stream);
+	bool copy;
 
 	if (o == NULL)
 		return;
@@ -307,17 +308,24 @@ on_common(struct orphan *r, struct oc *s, const struct ev *e)
 			o->late = o->late_last;
 	}
 	o->missed = 0;			/* it is not deaf after all */
+	/* A copy of what another stream was given at the same time: all get it. */
+	copy = e->u.msg.hash == s->last_hash && e->stream != s->carriers[2] &&
+	    e->t - s->last_common <= REPLAYED;
+	s->last_hash = e->u.msg.hash;
+	s->last_common = e->t;
 	/* The heir delivers: somebody was promoted. */
 	if (s->headless.t && e->stream != s->late_stream)
 		s->headless = (struct at){ 0, 0 };
 	else if (s->headless.t && e->t - o->head.t > REPLAYED)
 		end_headless(r, s);
+	if (copy)
+		return;
 	for (uint32_t i = 0; i < s->n_open; i++) {
 		struct open *other = &s->open[i];
 
 		/* Only one that had the channel, or was thought to, loses it. */
-		if (other == o || other->of_post || other->head.t > o->head.t ||
-		    !(other->was_primary || other->role == EV_PRESUMED || other->missed))
+		if (other == o || other->of_post || other->client_closed ||
+		    other->head.t > o->head.t || !(other->was_primary || other->role == EV_PRESUMED || other->missed))
 			continue;
 		if (other->missed++ == 0)
 			other->superseded = (struct at){ e->t, e->pkt };
@@ -392,14 +400,35 @@ close_session(struct orphan *r, struct oc *s, struct at now)
 static void
 on_conn_end(struct orphan *r, const struct ev *e)
 {
+	struct str how = e->u.conn_end.how;
 	struct oc *s;
 
 	/* One direction of a connection; its stream is looked up by number. */
 	if (e->dir != EV_C2S || (s = find(r, e->session)) == NULL)
 		return;
-	for (uint32_t i = 0; i < s->n_open; i++)
-		if (s->open[i].conn == e->conn)
-			s->open[i].client_closed = e->t;
+	for (uint32_t i = 0; i < s->n_open; i++) {
+		struct open *o = &s->open[i];
+
+		if (o->conn != e->conn || o->client_closed || str_eq(how, STR("eof")))
+			continue;
+		o->client_closed = e->t;
+		/* Its server may take its time to end it, but nobody listens. */
+		if (!str_eq(how, STR("evicted")) && !str_eq(how, STR("reused")))
+			begin_headless(s, o, EV_CLIENT, (struct at){ e->t, e->pkt });
+	}
+}
+
+/* The server will have something to say to those who listen. */
+static void
+on_session(struct orphan *r, const struct ev *e)
+{
+	struct oc *s = e->u.session.list_changed ? session(r, e->session) : NULL;
+
+	if (s == NULL || s->declared)
+		return;
+	s->declared = true;
+	if (s->last_get_end == 0)
+		s->last_get_end = e->t;
 }
 
 static void
@@ -417,6 +446,10 @@ event(void *arg, const struct ev *e)
 	if (e->type == EV_REQUEST) {
 		if (str_eq(e->u.req.method, STR("GET")))
 			on_request(session(r, e->session), e);
+		return;
+	}
+	if (e->type == EV_SESSION) {
+		on_session(r, e);
 		return;
 	}
 	if ((s = find(r, e->session)) == NULL)

@@ -58,8 +58,10 @@ struct oc {				/* one session */
 	struct at last_get_request;
 	uint32_t last_get_x, posts_without;
 	struct at channel_less;
-	bool had_get, refused_405, takeovers, midstream, over, not_found;
+	bool had_get, declared, refused_405, takeovers, midstream, over, not_found;
 	uint32_t carriers[3];		/* streams of the last common messages */
+	uint64_t last_hash;		/* of the last of them, and when it was */
+	ns_t last_common;
 	uint32_t switches;
 	bool split_told;
 	uint64_t last_id, steps;	/* numeric ids that grow by one */

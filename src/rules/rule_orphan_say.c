@@ -12,6 +12,14 @@ draft(struct orphan *r, const struct oc *s, const char *variant, enum severity s
 	return draft_new(r->engine, &rule_orphan, variant, sev, conf, s->session);
 }
 
+/* Without a session id the listeners may be windows of one product that have
+ * nothing to do with each other. */
+static bool
+windows(const struct orphan *r, const struct oc *s)
+{
+	return engine_inferred(r->engine, s->session);
+}
+
 bool
 orphan_torn(const struct open *o)
 {
@@ -24,9 +32,13 @@ orphan_headless(struct orphan *r, struct oc *s)
 	bool many = s->n_late_ids >= 2 || s->posts_meanwhile;
 	struct draft *d;
 
-	if (s->n_late_ids == 0 || s->judged_headless)
+	if (s->n_late_ids == 0 || s->judged_headless || windows(r, s))
 		return;
 	s->judged_headless = true;
+	/* It wins over superseded: those that went on waiting are told of here. */
+	for (uint32_t i = 0; i < s->n_open; i++)
+		if (s->open[i].stream != s->late_stream && s->open[i].head.t <= s->headless.t)
+			s->open[i].complained = true;
 	d = draft(r, s, "headless", SEV_ERROR, many ? CONF_HIGH : CONF_MEDIUM, s->midstream);
 	draft_title(d, "the owner of the channel closed and nobody took its place: %u "
 	    "message%s undelivered for %.1f s while stream %u stayed open", s->n_late_ids,
@@ -62,7 +74,8 @@ orphan_superseded(struct orphan *r, const struct oc *s, struct open *o, struct a
 	struct draft *d;
 
 	if (o->missed == 0 || o->complained || until.t - o->superseded.t < STAYS ||
-	    orphan_torn(o))
+	    orphan_torn(o) || windows(r, s) ||
+	    (s->headless.t && s->n_late_ids && o->head.t <= s->headless.t))
 		return;
 	o->complained = true;
 	d = draft(r, s, "superseded", hard ? SEV_ERROR : SEV_WARNING,
@@ -223,17 +236,27 @@ orphan_after_end(struct orphan *r, const struct oc *s, struct open *o, struct at
 void
 orphan_channel_less(struct orphan *r, const struct oc *s, struct at now)
 {
+	enum severity sev = s->refused_405 ? SEV_INFO : SEV_WARNING;
 	struct draft *d;
 
-	if (s->channel_less.t == 0 || s->refused_405)
+	if (s->channel_less.t == 0)
 		return;
-	d = draft(r, s, "channel-less", SEV_WARNING, CONF_MEDIUM, s->midstream);
+	d = draft(r, s, "channel-less", sev, s->had_get || s->refused_405 ? CONF_MEDIUM :
+	    CONF_LOW, s->midstream);
 	draft_title(d, "no GET stream for %.0f s while the client went on with POSTs",
 	    (double)(now.t - s->last_get_end) / 1e9);
-	draft_why(d, "The session had a GET stream; it ended and was not opened again, while "
-	    "%u requests were answered.  Notifications of the server reach nobody.",
-	    s->posts_without);
-	draft_fix(d, "Client: reopen the GET stream after it ends, with Last-Event-ID.");
+	draft_why(d, "%s, while %u requests were answered.  %s.", s->had_get ?
+	    "The session had a GET stream; it ended and was not opened again" :
+	    s->refused_405 ? "The server answers GET with 405" :
+	    "The server declares that it tells of changes; the client never opened a GET "
+	    "stream", s->posts_without, s->refused_405 ? "It has nothing to tell on one" :
+	    "Notifications of the server reach nobody");
+	if (s->had_get)
+		draft_fix(d, "Client: reopen the GET stream after it ends, with "
+		    "Last-Event-ID.");
+	else
+		draft_fix(d, "Client: open a GET stream after initialize, or do not count on "
+		    "notifications.");
 	draft_num(d, "posts_without_channel", s->posts_without);
 	draft_evidence(d, s->channel_less, "a POST is answered, no GET stream is open");
 	draft_span(d, (struct at){ s->last_get_end, 0 }, now);
@@ -247,6 +270,8 @@ orphan_split(struct orphan *r, const struct oc *s, const struct open *o, const s
 	const uint32_t *c = s->carriers;
 	struct draft *d;
 
+	if (windows(r, s))
+		return;
 	d = draft(r, s, "split-delivery", SEV_ERROR, CONF_MEDIUM, s->midstream);
 	draft_title(d, "messages of the session are dealt out between open streams %u and %u",
 	    c[1], c[2]);
