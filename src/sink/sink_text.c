@@ -234,9 +234,11 @@ finding_head(struct page *g, const struct finding *f, size_t in)
 	    confidence_name(f->confidence));
 	if (f->count > 1)
 		say(g, ", %" PRIu64 " times", f->count);
-	if (f->period > 0)
+	if (f->period > 0 && f->spread > f->period / 4)
+		say(g, ", about every %.1f s", (double)f->period / NS_S);
+	else if (f->period > 0)
 		say(g, ", every %.3f s", (double)f->period / NS_S);
-	if (f->period > 0 && f->spread >= NS_MS)
+	if (f->spread >= NS_MS && f->spread <= f->period / 4)
 		say(g, " (within %.0f ms)", (double)f->spread / NS_MS);
 	if (f->first.pkt)
 		say(g, ", packet%s %u", f->last.pkt > f->first.pkt ? "s" : "",
@@ -357,7 +359,7 @@ history(struct page *g, const struct tl_stream *s)
 	quote(g, str_c(s->cursor), 40);
 }
 
-#define STREAM_COLUMNS "  %6s %6s  %-10s %8s %8s  %-9s %6s  "
+#define STREAM_COLUMNS "  %6s %6s  %-10s %8s %8s  %-9s %6s"
 #define OWNER_COLUMN 66
 #define OWNER_INDENT 17
 
@@ -366,7 +368,7 @@ stream_head(struct page *g)
 {
 	char head[128];
 
-	(void)snprintf(head, sizeof head, STREAM_COLUMNS "%s", "stream", "packet",
+	(void)snprintf(head, sizeof head, STREAM_COLUMNS "  %s", "stream", "packet",
 	    "kind", "opened", "ended", "end", "ev/cmt", "owner");
 	painted(g, DIM, head);
 	out_eol(g->o);
@@ -388,6 +390,10 @@ stream_line(struct page *g, const struct tl_stream *s)
 	    open ? "open" : ev_end_names[s->end], carried);
 	out_c(g->o, head);
 	history(g, s);
+	if (g->words.n == 0) {
+		out_eol(g->o);
+		return;
+	}
 	/* A narrow terminal has no room for it at the right. */
 	if (g->opts->width < OWNER_COLUMN + 30 &&
 	    OWNER_COLUMN + columns(buf_str(&g->words)) > g->opts->width) {
@@ -396,7 +402,8 @@ stream_line(struct page *g, const struct tl_stream *s)
 		wrap(g, OWNER_INDENT, OWNER_INDENT);
 		return;
 	}
-	wrap(g, strlen(head), OWNER_COLUMN);
+	spaces(g, 2);
+	wrap(g, OWNER_COLUMN, OWNER_COLUMN);
 }
 
 /* The streams that answered POSTs, as one line. */
