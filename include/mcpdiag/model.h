@@ -25,9 +25,8 @@ struct model_request {
 	struct str method, target, host;
 	struct str session_id;	/* raw header; hashed before it is shown */
 	struct str last_event_id;
-	struct str protocol_version, accept, content_type, user_agent;
+	struct str protocol_version, accept, content_type, coding, user_agent;
 	struct str authorization, origin, mcp_method;
-	bool x_forwarded;	/* Via or X-Forwarded-*: came through a proxy */
 };
 
 struct model_response {

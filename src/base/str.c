@@ -1,20 +1,20 @@
 #include "mcpdiag/str.h"
 
-static unsigned char
-lower(char c)
-{
-	unsigned char u = (unsigned char)c;
-	return (unsigned char)(u >= 'A' && u <= 'Z' ? u | 0x20 : u);
-}
-
 bool
 str_ipre(struct str s, struct str prefix)
 {
 	if (s.n < prefix.n)
 		return false;
-	for (size_t i = 0; i < prefix.n; i++)
-		if (lower(s.p[i]) != lower(prefix.p[i]))
+	for (size_t i = 0; i < prefix.n; i++) {
+		unsigned char a = (unsigned char)s.p[i], d = a ^ (unsigned char)prefix.p[i];
+
+		/* Equal, or letters that differ in the case bit alone. */
+		if (d == 0)
+			continue;
+		a |= 0x20;
+		if (d != 0x20 || a < 'a' || a > 'z')
 			return false;
+	}
 	return true;
 }
 

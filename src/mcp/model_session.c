@@ -12,9 +12,14 @@ secret_print(const struct model *m, struct str raw, struct buf *out)
 		return;
 	if (m->show_secrets)
 		(void)buf_adds(out, raw);
-	else
-		(void)buf_fmt(out, "#%010llx", (unsigned long long)
-		    (map_digest(raw.p, raw.n) >> 24));
+	else {
+		uint64_t h = map_digest(raw.p, raw.n);
+		char hex[11] = "#";
+
+		for (unsigned i = 1; i < sizeof hex; i++, h <<= 4)
+			hex[i] = "0123456789abcdef"[h >> 60];
+		(void)buf_add(out, hex, sizeof hex);
+	}
 }
 
 void
@@ -89,17 +94,28 @@ session_touch(struct model *m, struct session *s)
 static struct session *
 get(struct model *m, struct endpoint *ep, char kind, struct str id, bool make)
 {
-	struct buf key, shown;
+	char key[512];
+	size_t n = strlen(ep->name), rest;
+	struct buf shown;
 	struct session *s;
+	uint64_t digest;
 
-	buf_init(&key, 1 << 16);
-	(void)buf_fmt(&key, "%c%s ", kind, ep->name);
-	if (buf_adds(&key, id) < 0)		/* absurdly long: its digest will do */
-		(void)buf_fmt(&key, "%016llx",
-		    (unsigned long long)map_digest(id.p, id.n));
-	HASH_FIND(hh, m->sessions, key.p, key.n, s);
+	key[0] = kind;
+	n = n < sizeof key / 2 ? n : sizeof key / 2;
+	memcpy(key + 1, ep->name, n);
+	key[++n] = ' ';
+	n++;
+	rest = sizeof key - n;
+	if (id.n > rest) {		/* absurdly long: its digest will do */
+		digest = map_digest(id.p, id.n);
+		memcpy(key + n, &digest, sizeof digest);
+		n += sizeof digest;
+	} else if (id.n) {
+		memcpy(key + n, id.p, id.n);
+		n += id.n;
+	}
+	HASH_FIND(hh, m->sessions, key, n, s);
 	if (s || !make) {
-		buf_fini(&key);
 		if (s)
 			session_touch(m, s);
 		return s;
@@ -109,7 +125,7 @@ get(struct model *m, struct endpoint *ep, char kind, struct str id, bool make)
 	s->n = ++m->n_session;
 	s->ep = ep;
 	ep->n_refs++;
-	s->key = xmemdup0(key.p, key.n);
+	s->key = xmemdup0(key, n);
 	s->retry_ms = -1;
 	idtab_init(&s->ids, (uint32_t)m->lim.ids);
 	idtab_init(&s->reqs, (uint32_t)m->lim.ids);
@@ -118,10 +134,9 @@ get(struct model *m, struct endpoint *ep, char kind, struct str id, bool make)
 		(void)buf_addc(&shown, '~');
 	secret_print(m, id, &shown);
 	s->shown = xmemdup0(shown.p, shown.n);
-	HASH_ADD_KEYPTR(hh, m->sessions, s->key, key.n, s);
+	HASH_ADD_KEYPTR(hh, m->sessions, s->key, n, s);
 	DL_APPEND(m->s_lru, s);
 	buf_fini(&shown);
-	buf_fini(&key);
 	return s;
 }
 

@@ -25,37 +25,38 @@ struct body {
 	struct buf held;	/* messages that wait for their event */
 };
 
-/* An exchange while it is open. */
+/* An exchange while it is open; what an idle stream touches comes first. */
 struct ox {
 	struct ox *prev, *next;
 	struct oconn *conn;
 	struct mexch *x;
-	uint32_t n;
+	struct sse *sse;
 	struct at at;			/* of the bytes being fed */
+	uint32_t n;
 	bool req_over, resp_over;	/* told to the model */
 	bool foreign;			/* a method that MCP does not use */
 	bool rpc;			/* it has carried JSON-RPC */
-	struct body req, resp;
+	bool sniff_sse;			/* head lost: is the body an event stream? */
+	struct body resp, req;
 	/* event stream */
-	struct sse *sse;
 	const char *stash;		/* lent data of the event being read */
 	size_t n_stash;
-	char first[256];		/* start of the data: an endpoint URI */
 	uint32_t n_first;
-	bool sniff_sse;			/* head lost: is the body an event stream? */
+	char first[256];		/* start of the data: an endpoint URI */
 };
 
 struct oconn {
 	struct observe *o;
-	char *a0, *a1;
-	bool client0;
-	bool decided, dead;
-	int client_dir;
-	struct at opened;
-	bool midstream;
 	struct http1 *http;
-	struct mconn *mc;
 	struct ox *list;
+	/* Where the open event stream keeps its state: fetched ahead. */
+	const char *hot_sse, *hot_x;
+	int client_dir;
+	bool decided, dead;
+	bool client0, midstream;
+	struct mconn *mc;
+	char *a0, *a1;
+	struct at opened;
 	uint8_t seen[SNIFF_MAX];	/* first bytes while undecided */
 	uint8_t n_seen;
 	int seen_dir;
