@@ -42,7 +42,7 @@ enum decode_rc {
 
 struct decode_stats {
 	uint64_t tcp, other, fragments, bad, unknown_linktype;
-	uint64_t fragments_dropped;	/* at the limit, or never completed */
+	uint64_t fragments_dropped;	/* cut, at the limit, or not complete so far */
 };
 
 struct decode;
