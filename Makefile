@@ -2,7 +2,7 @@
 #   make              build/mcpdiag
 #   make demo         set up, build, analyze a shipped capture of a leapfrog
 #   make check        set up and run every test; the last line says how many
-#   make check-fast   the quick ones, with what is already built
+#   make check-fast   the quick ones, with one compiler
 #   make deps         install what is missing (DEPS=list only lists it;
 #                     DEPS="build test bench" picks the groups)
 #   make lint         architecture, banned functions, headers, man pages

@@ -156,7 +156,7 @@ scripts()			# scripts NAME FILE...
 suite_cli() { scripts cli tests/cli/test_*.sh; }
 suite_tools() { scripts tools tests/tools/test_*.sh; }
 suite_lint() { report lint tools/lint.sh --self-test; }
-suite_bench() { report bench-smoke bench/bench.sh smoke; }
+suite_bench() { report bench-smoke bench/bench.sh -t smoke; }
 
 FAST="unit golden cli tools"
 ALL="unit unit_asan fuzz golden golden_asan golden_more golden_tight cli tools lint bench"

@@ -41,7 +41,7 @@ FOREIGN = {
     "zstd.h": "src/base/inflate.c",
     "zstd_errors.h": "src/base/inflate.c",
     "brotli/decode.h": "src/base/inflate.c",
-    "llhttp.h": "src/proto/http1.c",
+    "llhttp.h": "src/proto/http1_parse.c",
     "uthash.h": "include/mcpdiag/map.h",
     "utlist.h": "include/mcpdiag/map.h",
     "emmintrin.h": None,
