@@ -592,7 +592,8 @@ model_response_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 		e.u.msg.of = tied_to(x, msg, &e);
 	if (x->st == NULL)
 		e.u.msg.channel = EV_CH_NONE;
-	else if (x->post || answer || e.u.msg.of || msg->related_task)
+	else if (x->post || answer || e.u.msg.of || msg->related_task ||
+	    stream_of_request(x->st))
 		e.u.msg.channel = EV_CH_REQUEST;
 	else
 		e.u.msg.channel = EV_CH_COMMON;

@@ -39,7 +39,10 @@ struct mstream {
 	bool owned;			/* takes part in ownership */
 	bool told;			/* EV_STREAM is out */
 	bool had_response, had_data;
+	bool finished;			/* resumes a request that was answered */
 	uint32_t events;
+	uint32_t giver;			/* whose event ids it gives out: its own
+					 * number, or the stream it resumes */
 	uint64_t cursor_id;		/* digest of the last id, or of the cursor */
 	ns_t opened, requested;
 	uint32_t opened_pkt, request_pkt;
@@ -155,6 +158,8 @@ void stream_event(struct model *, struct mexch *, const struct model_sse *, stru
 /* The answer of a request came on a GET stream: it resumes that request. */
 void stream_answers(struct model *, struct mexch *, struct at);
 void stream_common(struct model *, struct mexch *, struct at);
+/* Whether all it carries belongs to the request it resumes. */
+bool stream_of_request(const struct mstream *);
 void stream_close(struct model *, struct mexch *, enum ev_end, uint32_t flags, struct at);
 /* Ev with the ids of an exchange filled in. */
 struct ev model_ev(const struct mexch *, enum ev_type, enum ev_dir, struct at);

@@ -9,7 +9,8 @@
 /* In idrec.b, beside the number of streams that gave the id out: */
 #define ID_DATA 0x80000000u	/* it came with data */
 #define ID_GET 0x40000000u	/* some GET stream gave it */
-#define ID_COUNT 0x3fffffffu
+#define ID_ANSWERED 0x20000000u	/* it was the last before a response's end */
+#define ID_COUNT 0x1fffffffu
 
 struct ev
 model_ev(const struct mexch *x, enum ev_type type, enum ev_dir dir, struct at at)
@@ -190,6 +191,7 @@ stream_tell(struct model *m, struct mexch *x, enum ev_kind kind)
 	st->kind = kind;
 	st->lineage = st->n;
 	st->cursor_id = cursor;
+	st->giver = st->n;
 	e.u.stream.kind = kind;
 	e.u.stream.cursor = str_c(x->cursor);
 	e.u.stream.requested = st->requested;
@@ -199,6 +201,8 @@ stream_tell(struct model *m, struct mexch *x, enum ev_kind kind)
 			e.u.stream.resumes = r->a;
 			e.u.stream.givers = r->b & ID_COUNT;
 			of_post = (r->b & ID_COUNT) == 1 && !(r->b & ID_GET);
+			st->finished = (r->b & ID_ANSWERED) != 0;
+			st->giver = of_post ? r->a : st->n;
 		}
 		st->lineage = link_lineage(s, st, x->cursor != NULL, cursor, &e);
 	}
@@ -265,11 +269,11 @@ learn(struct model *m, struct mexch *x, const struct model_sse *v, uint32_t *fla
 	id = map_digest(v->id.p, v->id.n);
 	st->cursor_id = v->id.n ? id : 0;	/* an empty id clears it */
 	r = idtab_put(&s->ids, id, &fresh);
-	if (r->a != st->n) {
-		r->a = st->n;
+	if (r->a != st->giver) {
+		r->a = st->giver;
 		r->b = (r->b & ~ID_COUNT) | (((r->b & ID_COUNT) + 1) & ID_COUNT);
 	}
-	r->b |= x->get ? ID_GET : 0;
+	r->b |= st->giver == st->n && x->get ? ID_GET : 0;
 	if (v->data) {
 		if (r->b & ID_DATA)
 			*flags |= EVF_REPLAY;
@@ -319,10 +323,11 @@ stream_event(struct model *m, struct mexch *x, const struct model_sse *v, struct
 	model_emit(m, x->ep, &e);
 }
 
-void
-stream_answers(struct model *m, struct mexch *x, struct at at)
+bool
+stream_of_request(const struct mstream *st)
 {
-	owner(m, x->st, EV_REQUEST_STREAM, EV_BY_RESPONSE, x->st->n, at);
+	return st->role == EV_REQUEST_STREAM && st->owned && !st->finished &&
+	    st->giver != st->n;
 }
 
 /* A common message proves its stream to be the primary. */
@@ -342,6 +347,7 @@ stream_common(struct model *m, struct mexch *x, struct at at)
 			owner(m, other, EV_SHADOW, EV_BY_MESSAGE, st->n, at);
 	}
 	owner(m, st, EV_PRIMARY, EV_BY_MESSAGE, st->n, at);
+	st->giver = st->n;		/* it was no request's, after all */
 }
 
 static void
@@ -349,7 +355,11 @@ remember_end(struct session *s, const struct mexch *x, enum ev_end end, struct a
 {
 	const struct mstream *st = x->st;
 	struct ended *c;
+	struct idrec *r = st->had_response && st->cursor_id ?
+	    idtab_get(&s->ids, st->cursor_id) : NULL;
 
+	if (r)
+		r->b |= ID_ANSWERED;
 	if (!x->get && st->cursor_id == 0)	/* no browser comes back to it */
 		return;
 	if (s->n_ended == MAX_ENDED) {
@@ -363,18 +373,20 @@ remember_end(struct session *s, const struct mexch *x, enum ev_end end, struct a
 		s->ended = xgrow(s->ended, s->n_ended, &s->cap_ended, sizeof *s->ended);
 		c = &s->ended[s->n_ended++];
 	}
-	*c = (struct ended){ st->n, st->lineage, at.t, st->cursor_id, x->get,
+	*c = (struct ended){ st->n, st->lineage, at.t, st->cursor_id,
+	    x->get && !stream_of_request(st),
 	    end == EV_CLIENT };
 }
 
 /* After the owner is gone the oldest open stream is presumed to follow, unless
  * one opened so shortly before that it is what ended the owner. */
 static void
-pass_place(struct model *m, struct session *s, const struct mstream *gone, struct at at)
+pass_place(struct model *m, struct session *s, const struct mstream *gone, enum ev_role was,
+    enum ev_by by, struct at at)
 {
 	struct mstream *heir = NULL, *other;
 
-	if (gone->role != EV_PRESUMED && gone->role != EV_PRIMARY)
+	if (was != EV_PRESUMED && was != EV_PRIMARY)
 		return;
 	DL_FOREACH(s->open, other) {
 		if (other->role == EV_PRESUMED || other->role == EV_PRIMARY)
@@ -384,7 +396,16 @@ pass_place(struct model *m, struct session *s, const struct mstream *gone, struc
 			heir = other;
 	}
 	if (heir)
-		owner(m, heir, EV_PRESUMED, EV_BY_CLOSE, gone->n, at);
+		owner(m, heir, EV_PRESUMED, by, gone->n, at);
+}
+
+void
+stream_answers(struct model *m, struct mexch *x, struct at at)
+{
+	enum ev_role was = x->st->role;
+
+	owner(m, x->st, EV_REQUEST_STREAM, EV_BY_RESPONSE, x->st->n, at);
+	pass_place(m, x->s, x->st, was, EV_BY_RESPONSE, at);
 }
 
 void
@@ -415,7 +436,7 @@ stream_close(struct model *m, struct mexch *x, enum ev_end end, uint32_t flags, 
 
 			owner(m, st, EV_CLOSED, EV_BY_CLOSE, st->n, at);
 			st->role = was;
-			pass_place(m, s, st, at);
+			pass_place(m, s, st, was, EV_BY_CLOSE, at);
 		}
 		if (end == EV_COMPLETE && x->cursor && st->events == 0 &&
 		    x->comments == 0 && at.t - st->opened < NS_S)
