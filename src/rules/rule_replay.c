@@ -68,6 +68,7 @@ struct rp {				/* one session */
 	struct left *ends;
 	uint32_t n_live, cap_live, n_runs, cap_runs, n_ends, cap_ends, ring;
 	struct idtab origin;		/* id and hash -> stream, channel */
+	struct idtab posts;		/* stream of a POST that gave ids -> exchange */
 	ns_t last_get, last_repeat;
 	bool full, over;
 	uint64_t inclusive;
@@ -106,6 +107,7 @@ drop(struct replay *r, struct rp *s)
 	free(s->live);
 	free(s->ends);
 	idtab_fini(&s->origin);
+	idtab_fini(&s->posts);
 	free(s);
 }
 
@@ -141,6 +143,7 @@ session(struct replay *r, uint32_t n)
 	s = xcalloc(1, sizeof *s);
 	s->session = n;
 	idtab_init(&s->origin, (uint32_t)r->lim.ids);
+	idtab_init(&s->posts, (uint32_t)r->lim.ids);
 	HASH_ADD(hh, r->sessions, session, sizeof s->session, s);
 	return s;
 }
@@ -226,7 +229,7 @@ stream_over(struct rp *s, struct live *v)
 	again = same_payloads(own, v);
 	if (again) {
 		v->repeats = v->n_plain;
-		own->by_payload = true;
+		own->by_payload = all->by_payload = true;
 		stale = true;
 	}
 	/* Replay that starts at the cursor, asked for by a client that left by
@@ -248,11 +251,11 @@ stream_over(struct rp *s, struct live *v)
 		extend(own, v);
 	else
 		own->now = 0;
-	if (stale)
+	if (stale && (again || all->last_id == v->last_id))
 		extend(all, v);
 	else
 		all->now = 0;
-	own->last_id = v->last_id;
+	own->last_id = all->last_id = v->last_id;
 }
 
 /* ---- findings ---- */
@@ -448,6 +451,18 @@ check_session(struct replay *r, struct rp *s, const struct ev *e)
 	    "never be replayed to another.  This leaks data between users.");
 }
 
+static void
+crossed(struct replay *r, struct rp *s, const struct ev *e)
+{
+	if (s->crossed)
+		return;
+	s->crossed = true;
+	report_once(r, s, "cross-stream", (struct at){ e->t, e->pkt }, e->stream,
+	    "a resumed stream delivers what belongs to another stream of the session",
+	    "Server: replay only events of the stream that Last-Event-ID belongs to; "
+	    "make event ids unique for each stream.");
+}
+
 /* A resumed stream must carry its own channel only.  Channels: the stream of
  * the POST, or 0 for what is common to the session. */
 static void
@@ -464,14 +479,20 @@ check_channel(struct replay *r, struct rp *s, const struct live *v, const struct
 		rec->b = e->stream;
 		return;
 	}
-	if (v == NULL || v->cursor == 0 || v->givers != 1 || rec->a == channel ||
-	    s->crossed)
-		return;
-	s->crossed = true;
-	report_once(r, s, "cross-stream", (struct at){ e->t, e->pkt }, e->stream,
-	    "a resumed stream delivers what belongs to another stream of the session",
-	    "Server: replay only events of the stream that Last-Event-ID belongs to; "
-	    "make event ids unique for each stream.");
+	if (v && v->cursor && v->givers == 1 && rec->a != channel)
+		crossed(r, s, e);
+}
+
+/* The answer of one request on the resumed stream of another. */
+static void
+check_answer(struct replay *r, struct rp *s, const struct ev *e)
+{
+	const struct live *v = live(s, e->stream);
+	const struct idrec *rec = v && v->of_post && v->givers == 1 ?
+	    idtab_get(&s->posts, v->resumes) : NULL;
+
+	if (rec && e->u.msg.of && e->u.msg.of != rec->a)
+		crossed(r, s, e);
 }
 
 static void
@@ -480,7 +501,10 @@ on_sse(struct replay *r, struct rp *s, const struct ev *e)
 	struct live *v = live(s, e->stream);
 	struct at at = { e->t, e->pkt };
 	bool old = (e->flags & EVF_REPLAY) != 0;
+	int fresh;
 
+	if (v == NULL && e->u.sse.id.p)
+		idtab_put(&s->posts, e->stream, &fresh)->a = e->x;
 	if (!e->u.sse.data || !e->u.sse.dispatched)
 		return;
 	if (e->u.sse.id.p) {
@@ -565,8 +589,12 @@ event(void *arg, const struct ev *e)
 			close_session(r, s);
 		break;
 	case EV_MESSAGE:
-		if (e->dir == EV_C2S && (s = find(r, e->session)) != NULL)
+		if ((s = find(r, e->session)) == NULL)
+			break;
+		if (e->dir == EV_C2S)
 			on_request(s, e);
+		else if (e->u.msg.kind == EV_MSG_RESPONSE || e->u.msg.kind == EV_MSG_ERROR)
+			check_answer(r, s, e);
 		break;
 	case EV_SESSION_END:
 		if ((s = find(r, e->session)) == NULL)
