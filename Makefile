@@ -157,14 +157,15 @@ ONLY ?= $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 .PHONY: fuzz
 fuzz:
 	@tools/deps.sh build test
-	@$(AGAIN) -s VARIANT=fuzz CC=$(CLANG) fuzzers
+	@$(AGAIN) -s VARIANT=fuzz CC=$(CLANG) $(addprefix build/fuzz/fuzz/,$(ONLY))
 	@for t in $(ONLY); do \
 		mkdir -p build/fuzz/found/$$t; \
-		echo "== $$t, $(FUZZ_SECONDS) s"; \
+		echo "== $$t, $(FUZZ_SECONDS) s, log in build/fuzz/$$t.log"; \
 		build/fuzz/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
-		    -print_final_stats=0 -verbosity=0 \
 		    -artifact_prefix=build/fuzz/$$t- \
-		    build/fuzz/found/$$t tests/fuzz/corpus/$$t || exit 1; \
+		    build/fuzz/found/$$t tests/fuzz/corpus/$$t >build/fuzz/$$t.log 2>&1 || \
+		    { tail -n 40 build/fuzz/$$t.log; exit 1; }; \
+		tail -n 1 build/fuzz/$$t.log; \
 	done
 
 # The benchmark's own programs; optimised, whatever VARIANT is.
