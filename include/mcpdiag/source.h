@@ -28,6 +28,10 @@ int source_add(struct source *, const char *path, struct errmsg *);
 /* 1 and a packet (numbered from 1), or 0 at the end of all.  A file that turns
  * bad after its start ends there; source_file() says why. */
 int source_next(struct source *, struct packet *out);
+/* Packets that follow the one given last and are in memory already, up to max;
+ * all stay valid together with it until the next source_next().  0 says only
+ * that source_next() must be asked, not that there is no more. */
+unsigned source_more(struct source *, struct packet *out, unsigned max);
 /* The i-th file, in the order they were added; false past the end. */
 bool source_file(const struct source *, unsigned i, struct source_file *);
 /* Bytes consumed and bytes in all (0 when unknown: a pipe), for progress. */

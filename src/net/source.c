@@ -50,6 +50,7 @@ struct source {
 	bool taken;		/* the head of heap[0] has been given out */
 	bool stdin_used;
 	uint32_t n_packets;
+	const uint8_t *last;	/* data given last, of the only file */
 };
 
 /* Only the first reason counts: the others follow from it. */
@@ -388,6 +389,7 @@ source_next(struct source *s, struct packet *out)
 	if (s->taken && s->n_heap == 1) {
 		if (file_next(s->heap[0], out)) {
 			out->pkt = ++s->n_packets;
+			s->last = out->data;
 			return 1;
 		}
 		s->n_heap = 0;
@@ -400,12 +402,35 @@ source_next(struct source *s, struct packet *out)
 			*out = f->head;
 			out->pkt = ++s->n_packets;
 			s->taken = true;
+			s->last = NULL;
 			return 1;
 		}
 		heap_change(s, file_open(f) && file_next(f, &f->head));
 	}
 	*out = (struct packet){ 0 };
 	return 0;
+}
+
+unsigned
+source_more(struct source *s, struct packet *out, unsigned max)
+{
+	struct file *f = s->n_heap ? s->heap[0] : NULL;
+	const uint8_t *from, *last = s->last;
+	unsigned n = 0;
+
+	if (!s->taken || s->n_heap != 1 || f->cap == NULL)
+		return 0;
+	/* A record that was joined from two pieces lies where the next one
+	 * will be joined: nothing may follow it. */
+	from = f->inflate ? f->plain : f->piece;
+	if (last < from || last >= from + PIECE)
+		return 0;
+	while (n < max && capfile_next(f->cap, &out[n]) == CAPFILE_PACKET) {
+		if (out[n].linktype != f->last_linktype)
+			note_linktype(f, out[n].linktype);
+		out[n++].pkt = ++s->n_packets;
+	}
+	return n;
 }
 
 bool
