@@ -27,6 +27,7 @@ struct seg {
 	uint32_t seq, ack;
 	uint32_t win;		/* as sent, unscaled */
 	uint8_t flags;		/* TCP_FIN ... */
+	uint8_t ahead;		/* flows_expect() has been told, its place + 1 */
 	const uint8_t *data;	/* payload, borrowed from the packet */
 	uint32_t len;		/* payload bytes present */
 	uint32_t cut;		/* payload bytes missing after them (snap length) */

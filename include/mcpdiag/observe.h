@@ -24,6 +24,8 @@ struct oconn *observe_open(struct observe *, const char *a0, const char *a1,
     bool client0, struct at);
 /* false: this connection is of no interest, send no more bytes. */
 bool observe_data(struct oconn *, int dir, const void *, size_t, struct at);
+/* Bytes for it come soon; stage 0, then 1: fetches its memory ahead. */
+void observe_expect(const struct oconn *, int stage);
 void observe_gap(struct oconn *, int dir, uint64_t n, struct at);
 /* how as in model_conn_close; by is the direction whose packet did it. */
 void observe_close(struct oconn *, int dir, const char *how, int by, struct at);

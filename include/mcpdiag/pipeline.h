@@ -1,5 +1,5 @@
 /* pipeline: all the wiring from packets to the timeline, and nothing else.
- * Packets go in one by one (or events, from an event file, in their place);
+ * Packets go in (or events, from an event file, in their place);
  * pipeline_end() closes what is open, runs the rules to their end, and makes
  * the timeline complete.  Reads no file, looks at no clock. */
 #ifndef MCPDIAG_PIPELINE_H
@@ -23,8 +23,9 @@ struct pipeline;
 
 struct pipeline *pipeline_new(const struct pipeline_opts *);
 void pipeline_free(struct pipeline *);
-/* False when the filter has kept it out. */
-bool pipeline_packet(struct pipeline *, const struct packet *);
+/* The next n packets in order, all valid at once (several are faster than one
+ * by one); how many the filter has let pass. */
+unsigned pipeline_packets(struct pipeline *, const struct packet *, unsigned n);
 /* An event of an event file; not to be mixed with packets. */
 void pipeline_event(struct pipeline *, const struct ev *);
 /* What is known of an input file when it has been read. */

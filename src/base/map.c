@@ -49,8 +49,16 @@ map_sip13(const uint64_t key[2], const void *p, size_t n)
 		memcpy(&m, q, 8);
 		sip_word(v, m);
 	}
-	for (size_t i = 0; i < n; i++)
-		last |= (uint64_t)q[i] << (8 * i);
+	if (n & 4) {			/* little-endian, as the words above */
+		uint32_t half;
+
+		memcpy(&half, q, 4);
+		last |= half;
+		for (size_t i = 4; i < n; i++)
+			last |= (uint64_t)q[i] << (8 * i);
+	} else
+		for (size_t i = 0; i < n; i++)
+			last |= (uint64_t)q[i] << (8 * i);
 	sip_word(v, last);
 	return sip_end(v);
 }

@@ -15,6 +15,7 @@
 #include "output.h"
 #include "progress.h"
 
+#define BATCH 16		/* packets looked at together */
 #define DEFAULT_WIDTH 100
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON };
@@ -311,16 +312,20 @@ read_captures(struct run *r, struct pipeline *p)
 	struct source *s = source_new();
 	struct source_file f;
 	struct progress bar;
-	struct packet pk;
+	struct packet pk[BATCH];
 	uint64_t done, total, n = 0;
+	unsigned k;
 	int rc = open_captures(r, s);
 	const char *term = getenv("TERM");
 
 	if (rc != 0)
 		goto out;
 	progress_init(&bar, !r->quiet && term && strcmp(term, "dumb") != 0);
-	while (!stop && source_next(s, &pk) == 1) {
-		n += pipeline_packet(p, &pk);
+	while (!stop && source_next(s, pk) == 1) {
+		k = 1;
+		if (r->count == 0)
+			k += source_more(s, pk + 1, BATCH - 1);
+		n += pipeline_packets(p, pk, k);
 		if (n == r->count && n > 0)
 			break;
 		if (progress_due(&bar)) {

@@ -115,11 +115,17 @@ on_end(void *conn, struct at at)
 	observe_end(conn, at);
 }
 
+static void
+on_expect(const void *conn, int stage)
+{
+	observe_expect(conn, stage);
+}
+
 struct pipeline *
 pipeline_new(const struct pipeline_opts *opts)
 {
 	static const struct flow_ops ops = { on_open, on_data, on_gap, on_close,
-	    on_stall, on_odd, on_end };
+	    on_stall, on_odd, on_end, on_expect };
 	struct pipeline *p = xcalloc(1, sizeof *p);
 
 	p->opts = *opts;
@@ -170,33 +176,65 @@ tick(struct pipeline *p, ns_t now)
 	p->next_tick = now + TICK;
 }
 
-bool
-pipeline_packet(struct pipeline *p, const struct packet *pk)
+/* False when there is no segment in it to go on with. */
+static bool
+decode(struct pipeline *p, const struct packet *pk, struct seg *seg)
 {
-	struct seg seg;
-
-	if (p->opts.filter && !bpf_match(p->opts.filter, pk)) {
-		p->kept_out++;
-		return false;
-	}
 	if (p->total.packets++ == 0)
 		p->total.first = p->total.last = pk->t;
 	if (pk->t > p->total.last)
 		p->total.last = pk->t;
 	p->total.truncated += pk->len < pk->wire_len;
 	p->now = (struct at){ pk->t, pk->pkt };
-	tick(p, pk->t);
-	switch (decode_packet(p->decode, pk, &seg)) {
+	switch (decode_packet(p->decode, pk, seg)) {
 	case DECODE_TCP:
-		flows_seg(p->flows, &seg);
-		break;
+		return true;
 	case DECODE_LINKTYPE:
 		unknown_linktype(p, pk->linktype);
 		break;
 	case DECODE_OTHER: case DECODE_FRAGMENT: case DECODE_BAD:
 		break;
 	}
-	return true;
+	return false;
+}
+
+static void
+flush(struct pipeline *p, struct seg *segs, unsigned n)
+{
+	if (n > 1)
+		flows_expect(p->flows, segs, n);
+	for (unsigned i = 0; i < n; i++) {
+		tick(p, segs[i].at.t);
+		flows_seg(p->flows, &segs[i]);
+	}
+}
+
+unsigned
+pipeline_packets(struct pipeline *p, const struct packet *pk, unsigned n)
+{
+	struct seg segs[FLOWS_EXPECT];
+	unsigned n_segs = 0, passed = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct seg *seg = &segs[n_segs];
+
+		if (p->opts.filter && !bpf_match(p->opts.filter, &pk[i])) {
+			p->kept_out++;
+			continue;
+		}
+		passed++;
+		if (!decode(p, &pk[i], seg))
+			continue;
+		n_segs++;
+		/* A datagram made of fragments is lent for a moment only. */
+		if (n_segs == FLOWS_EXPECT || (seg->len &&
+		    (seg->data < pk[i].data || seg->data > pk[i].data + pk[i].len))) {
+			flush(p, segs, n_segs);
+			n_segs = 0;
+		}
+	}
+	flush(p, segs, n_segs);
+	return passed;
 }
 
 /* Totals of an event file that was cut before its end. */

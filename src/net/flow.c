@@ -1,5 +1,6 @@
 #include "mcpdiag/flow.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "flow_priv.h"
@@ -15,31 +16,30 @@ enum { NEAR = 65536, YOUNG = 16 };
 /* This many payloads in a row from nowhere are a new connection. */
 enum { MAX_WILD = 3 };
 
-struct key {
-	uint8_t b[36];
-	unsigned n;
-	bool flip;	/* the sender is the second end */
-};
-
-static struct key
-key_of(const struct seg *s)
+static void
+key_of(const struct seg *s, struct flow_key *k)
 {
-	struct key k = { .n = 0 };
-	size_t n = s->src.v6 ? 16 : 4;
-	int c = memcmp(s->src.ip, s->dst.ip, n);
 	const struct addr *a = &s->src, *b = &s->dst;
+	int c = s->src.v6 ? memcmp(a->ip, b->ip, 16) : memcmp(a->ip, b->ip, 4);
+	uint8_t *ports = k->b + (s->src.v6 ? 32 : 8);
 
-	k.flip = c > 0 || (c == 0 && s->src.port > s->dst.port);
-	if (k.flip) {
+	k->flip = c > 0 || (c == 0 && a->port > b->port);
+	if (k->flip) {
 		a = &s->dst;
 		b = &s->src;
 	}
-	memcpy(k.b, a->ip, n);
-	memcpy(k.b + n, b->ip, n);
-	memcpy(k.b + 2 * n, &a->port, 2);
-	memcpy(k.b + 2 * n + 2, &b->port, 2);
-	k.n = (unsigned)(2 * n + 4);
-	return k;
+	/* Constant sizes: these are moves, not calls. */
+	if (s->src.v6) {
+		memcpy(k->b, a->ip, 16);
+		memcpy(k->b + 16, b->ip, 16);
+	} else {
+		memcpy(k->b, a->ip, 4);
+		memcpy(k->b + 4, b->ip, 4);
+	}
+	memcpy(ports, &a->port, 2);
+	memcpy(ports + 2, &b->port, 2);
+	k->n = s->src.v6 ? 36 : 12;
+	k->hash = map_hash(k->b, k->n);
 }
 
 uint32_t
@@ -161,7 +161,7 @@ make_room(struct flows *fs, struct at at)
 }
 
 static struct flow *
-flow_new(struct flows *fs, const struct key *k, const struct seg *s)
+flow_new(struct flows *fs, const struct flow_key *k, const struct seg *s)
 {
 	bool syn = s->flags & TCP_SYN;
 	bool turn = syn && s->flags & TCP_ACK;	/* from the server */
@@ -175,7 +175,7 @@ flow_new(struct flows *fs, const struct key *k, const struct seg *s)
 	f->last = s->at.t;
 	f->flip = k->flip != turn;
 	f->by_syn = syn;
-	HASH_ADD(hh, fs->table, key, k->n, f);
+	HASH_ADD_BYHASHVALUE(hh, fs->table, key, k->n, k->hash, f);
 	DL_APPEND(fs->lists[FLOW_OPEN], f);
 	fs->recent = f;
 	fs->stats.connections++;
@@ -187,13 +187,14 @@ flow_new(struct flows *fs, const struct key *k, const struct seg *s)
 }
 
 static struct flow *
-find(struct flows *fs, const struct key *k)
+find(struct flows *fs, const struct flow_key *k)
 {
 	struct flow *f = fs->recent;
 
-	if (f && f->hh.keylen == k->n && memcmp(f->key, k->b, k->n) == 0)
+	if (f && f->hh.hashv == k->hash && f->hh.keylen == k->n &&
+	    memcmp(f->key, k->b, k->n) == 0)
 		return f;
-	HASH_FIND(hh, fs->table, k->b, k->n, f);
+	HASH_FIND_BYHASHVALUE(hh, fs->table, k->b, k->n, k->hash, f);
 	if (f)
 		fs->recent = f;
 	return f;
@@ -287,11 +288,14 @@ is_wild(struct flow *f, int dir, const struct seg *s)
 static struct flow *
 flow_of(struct flows *fs, const struct seg *s, int *dir)
 {
-	struct key k = key_of(s);
-	struct flow *f = find(fs, &k);
+	struct flow_key own, *k = s->ahead ? &fs->ahead[s->ahead - 1] : &own;
+	struct flow *f;
 	bool syn = s->flags & TCP_SYN && !(s->flags & (TCP_RST | TCP_FIN));
 
-	*dir = f ? k.flip != f->flip : 0;
+	if (k == &own)
+		key_of(s, k);
+	f = find(fs, k);
+	*dir = f ? k->flip != f->flip : 0;
 	if (f && (syn ? is_new_syn(f, *dir, s) : is_wild(f, *dir, s))) {
 		finish(fs, f, FLOW_REUSED, s->at);
 		forget(fs, f);
@@ -305,8 +309,8 @@ flow_of(struct flows *fs, const struct seg *s, int *dir)
 		return f;
 	if (!syn && (!has_payload(s) || s->flags & (TCP_RST | TCP_SYN)))
 		return NULL;
-	f = flow_new(fs, &k, s);
-	*dir = k.flip != f->flip;
+	f = flow_new(fs, k, s);
+	*dir = k->flip != f->flip;
 	return f;
 }
 
@@ -699,4 +703,45 @@ const struct flow_stats *
 flows_stats(const struct flows *fs)
 {
 	return &fs->stats;
+}
+
+/* Only the first entry of a bucket is looked at: there is rarely another. */
+void
+flows_expect(struct flows *fs, struct seg *s, unsigned n)
+{
+	const UT_hash_bucket *bucket[FLOWS_EXPECT];
+	const UT_hash_table *t = fs->table ? fs->table->hh.tbl : NULL;
+	const void *conn[FLOWS_EXPECT];
+
+	assert(n <= FLOWS_EXPECT);
+	if (t == NULL)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		key_of(&s[i], &fs->ahead[i]);
+		s[i].ahead = (uint8_t)(i + 1);
+		bucket[i] = &t->buckets[fs->ahead[i].hash & (t->num_buckets - 1)];
+		__builtin_prefetch(bucket[i]);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		const char *p = (const char *)bucket[i]->hh_head;
+
+		for (size_t at = 0; p && at < sizeof(struct flow); at += 64)
+			__builtin_prefetch(p + at);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		const UT_hash_handle *hh = bucket[i]->hh_head;
+		const struct flow *f;
+
+		conn[i] = NULL;
+		if (hh == NULL || hh->hashv != fs->ahead[i].hash || s[i].len == 0)
+			continue;
+		f = ELMT_FROM_HH(t, hh);
+		if (f->deaf || fs->ops.expect == NULL)
+			continue;
+		conn[i] = f->conn;
+		fs->ops.expect(conn[i], 0);
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (conn[i])
+			fs->ops.expect(conn[i], 1);
 }

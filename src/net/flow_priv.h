@@ -110,6 +110,14 @@ struct extra {
 	bool rst, watched;	/* rst: an RST waits for what is held */
 };
 
+/* Both ends of a connection, in one order for both directions. */
+struct flow_key {
+	uint8_t b[36];
+	uint8_t n;
+	bool flip;	/* the sender is the second end */
+	uint32_t hash;
+};
+
 struct flows {
 	struct flow_ops ops;
 	void *arg;
@@ -121,6 +129,7 @@ struct flows {
 	struct flow_stats stats;
 	uint32_t id;
 	uint32_t pkt;		/* number of the newest packet */
+	struct flow_key ahead[FLOWS_EXPECT];	/* of segments expected */
 };
 
 /* flow.c */

@@ -158,6 +158,8 @@ one(struct flows *fs, struct run *r, const uint8_t *p, struct at *at)
 		data[i] = (uint8_t)(s.seq + i + (s.flags & TCP_SYN ? 1 : 0) +
 		    (r->conflicts && p[7] > 200));
 	s.data = data;
+	if (p[0] & 1)
+		flows_expect(fs, &s, 1);
 	flows_seg(fs, &s);
 	free(data);
 }
@@ -166,7 +168,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
 	static const struct flow_ops ops = {
-		on_open, on_data, on_gap, on_close, on_stall, on_odd, on_end,
+		on_open, on_data, on_gap, on_close, on_stall, on_odd, on_end, NULL,
 	};
 	struct run r = { .open = 0 };
 	struct at at = { 1000 * NS_S, 0 };

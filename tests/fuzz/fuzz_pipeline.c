@@ -52,7 +52,7 @@ read_packets(struct pipeline *p, const uint8_t *bytes, size_t n)
 		switch (capfile_next(cap, &pk)) {
 		case CAPFILE_PACKET:
 			pk.pkt = ++count;
-			(void)pipeline_packet(p, &pk);
+			(void)pipeline_packets(p, &pk, 1);
 			more = count < MAX_PACKETS;
 			break;
 		case CAPFILE_MORE:

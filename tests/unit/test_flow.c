@@ -33,6 +33,9 @@ static const struct row {
 	  "0 0 0 0 0 0", 0 },
 	{ "the first packet is the SYN+ACK", "< S 0 a1, > 1 a1 'GET'",
 	  OPEN "#2 0 GET\n#2 0 eof\n#2 1 eof\n#2 end\n", NULL, 0 },
+	{ "which tells where both begin", "< S 0 a1, > 4 a1 'GET', < 1 a7, "
+	  "+21 tick",
+	  OPEN "#2 0 gap 3\n#2 0 GET\n#3 0 eof\n#3 1 eof\n#3 end\n", NULL, 0 },
 	{ "data in the SYN", "> S 0 'ab', < S 0 a3, > 3 a1 'cd'",
 	  OPEN "#1 0 ab\n#3 0 cd\n#3 0 eof\n#3 1 eof\n#3 end\n", NULL, 0 },
 	{ "mid-stream: from the first payload", "> 50 a70, < 70 a50, "
@@ -101,6 +104,10 @@ static const struct row {
 	  "> 3 a1 'cd', > 2 a1 'bcde', +9 > 3 a1 'cd', > 1 a1 'abcdef'",
 	  OPEN "#7 0 a\n#5 0 b\n#4 0 cd\n#5 0 e\n#7 0 f\n"
 	  "#7 0 eof\n#7 1 eof\n#7 end\n", "1 0 2 0 0 0", 0 },
+	{ "out of order twice", HANDSHAKE
+	  "> 3 a1 'cd', > 3 a1 'cd', +9 > 3 a1 'cd', > 1 a1 'ab'",
+	  OPEN "#7 0 ab\n#4 0 cd\n#7 0 eof\n#7 1 eof\n#7 end\n",
+	  "1 1 1 0 0 0", 0 },
 	{ "out of order twice on two interfaces", HANDSHAKE
 	  "> 3 a1 'cd', > 3 a1 i2 'cd', > 1 a1 'ab'",
 	  OPEN "#6 0 ab\n#4 0 cd\n#6 0 eof\n#6 1 eof\n#6 end\n",
@@ -189,6 +196,8 @@ static const struct row {
 	{ "or after 64 packets", HANDSHAKE "< 1 a4 'OK', <64 1 a4, < 1 a4",
 	  OPEN "#4 0 gap 3\n#4 1 OK\n#69 0 eof\n#69 1 eof\n#69 end\n",
 	  NULL, 0 },
+	{ "one byte may be a FIN: no gap", HANDSHAKE "< 1 a2 'OK'",
+	  OPEN "#4 1 OK\n#4 0 eof\n#4 1 eof\n#4 end\n", "0 0 0 0 0 0", 0 },
 	{ "or at the end", HANDSHAKE "< 1 a4 'OK'",
 	  OPEN "#4 0 gap 3\n#4 1 OK\n#4 0 eof\n#4 1 eof\n#4 end\n", NULL, 0 },
 	{ "a lost SYN+ACK: the handshake's ACK tells the start",
@@ -271,6 +280,10 @@ static const struct row {
 	  OPEN "#6 0 reused\n#6 1 reused\n#6 end\n#6 open mid [2]\n"
 	  "#6 0 cc [2]\n#7 0 d [2]\n#7 0 eof [2]\n#7 1 eof [2]\n#7 end [2]\n",
 	  NULL, 0 },
+	{ "three in a row", HANDSHAKE "> 2000000000 a1 'aa', "
+	  "> 2000000002 a1 'bb', > 1 a1 'cc', > 2000000004 a1 'dd', "
+	  "> 2000000006 a1 'ee', > 3 a1 'ff'",
+	  OPEN "#6 0 cc\n#9 0 ff\n#9 0 eof\n#9 1 eof\n#9 end\n", NULL, 0 },
 	{ "late copies find the closed one", HANDSHAKE
 	  "> 1 a1 'GET', > R 4, +29000 > 1 a1 'GET', +2000 tick, > 1 a1 'GET'",
 	  OPEN "#4 0 GET\n#5 0 rst/0\n#5 1 rst/0\n#5 end\n#7 open mid [2]\n"
@@ -280,9 +293,10 @@ static const struct row {
 	  OPEN "#4 0 fin/0\n#5 1 x\n#5 1 evicted\n#5 end\n", NULL, 0 },
 
 	{ "unanswered for 10 s", HANDSHAKE "< 1 a1 'abc', +300 < 1 a1 'abc', "
-	  "+9500 tick, +300 tick, +90000 tick, < 4 a1 'd'",
-	  OPEN "#4 1 abc\n#5 1 stall 3 since 4\n#6 1 d\n"
-	  "#6 0 eof\n#6 1 eof\n#6 end\n", NULL, 0 },
+	  "+9500 tick, +300 tick, +90000 tick, < 1 a1 'abc', < 4 a1 'd', "
+	  "+90000 tick",
+	  OPEN "#4 1 abc\n#5 1 stall 3 since 4\n#7 1 d\n"
+	  "#7 0 eof\n#7 1 eof\n#7 end\n", NULL, 0 },
 	{ "again only after an answer", HANDSHAKE "< 1 a1 'abc', "
 	  "+300 < 1 a1 'abc', +10000 tick, > 1 a4, < 4 a1 'd', +1200 < 5 a1 'e', "
 	  "+9000 tick",
@@ -438,7 +452,7 @@ on_end(void *arg, struct at at)
 }
 
 static const struct flow_ops ops = {
-	on_open, on_data, on_gap, on_close, on_stall, on_odd, on_end,
+	on_open, on_data, on_gap, on_close, on_stall, on_odd, on_end, NULL,
 };
 
 static uint32_t
@@ -639,7 +653,7 @@ sum_end(void *arg, struct at at)
 }
 
 static const struct flow_ops sum_ops = {
-	sum_open, sum_data, sum_gap, sum_close, NULL, sum_odd, sum_end,
+	sum_open, sum_data, sum_gap, sum_close, NULL, sum_odd, sum_end, NULL,
 };
 
 static struct flows *

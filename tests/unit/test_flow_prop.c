@@ -330,8 +330,17 @@ on_end(void *arg, struct at at)
 	s->ended = true;
 }
 
+/* What is fetched ahead must be a connection that is still there. */
+static void
+on_expect(const void *conn, int stage)
+{
+	const struct sim *s = conn;
+
+	CHECK(s, !s->ended && (stage == 0 || stage == 1));
+}
+
 static const struct flow_ops ops = {
-	on_open, on_data, on_gap, on_close, on_stall, on_odd, on_end,
+	on_open, on_data, on_gap, on_close, on_stall, on_odd, on_end, on_expect,
 };
 
 /* Mid-stream the first payload of a direction is where it begins. */
@@ -357,6 +366,7 @@ run_one(const struct plan *plan, uint64_t seed)
 	struct sim *s = xcalloc(1, sizeof *s);
 	struct limits l;
 	struct flows *fs;
+	struct seg next[2] = { { .ahead = 0 }, { .ahead = 0 } };
 	bool whole = plan->dropped == 0 && plan->cut == 0;
 
 	s->r.s = s->seed = seed;
@@ -373,6 +383,13 @@ run_one(const struct plan *plan, uint64_t seed)
 		/* A copy of just that size, so that ASan sees a read beyond. */
 		memcpy(exact, g.data, g.len);
 		g.data = exact;
+		if (i % 3 == 0 && i + 1 < s->n) {	/* two are expected */
+			next[0] = g;
+			next[1] = s->seg[i + 1];
+			flows_expect(fs, next, 2);
+			g.ahead = next[0].ahead;
+		} else if (i % 3 == 1)
+			g.ahead = next[1].ahead;
 		flows_seg(fs, &g);
 		free(exact);
 		if (i % 20 == 0)

@@ -33,7 +33,7 @@ give(struct pipeline *p, uint32_t n, uint32_t linktype, const void *bytes, size_
 	struct packet pk = { .t = T0 + n * NS_S, .pkt = n, .linktype = linktype,
 	    .len = (uint32_t)len, .wire_len = (uint32_t)wire_len, .data = bytes };
 
-	return pipeline_packet(p, &pk);
+	return pipeline_packets(p, &pk, 1) == 1;
 }
 
 static bool
