@@ -250,15 +250,17 @@ static void
 tell_request(struct model *m, struct mexch *x, const struct model_request *r, struct at at)
 {
 	struct ev e = model_ev(x, EV_REQUEST, EV_C2S, at);
-	struct buf sid, auth;
+	struct buf sid, auth, target;
 
 	buf_init(&sid, 1 << 16);
 	buf_init(&auth, 1 << 16);
+	buf_init(&target, 1 << 17);
+	target_print(m, r->target, &target);
 	secret_print(m, r->session_id, &sid);
 	secret_print(m, r->authorization, &auth);
 	e.u.req.n = x->n;
 	e.u.req.method = r->method;
-	e.u.req.target = r->target;
+	e.u.req.target = r->target.p ? buf_str(&target) : STR_NONE;
 	e.u.req.host = r->host;
 	e.u.req.sid = r->session_id.p ? buf_str(&sid) : STR_NONE;
 	e.u.req.cursor = r->last_event_id;
@@ -271,6 +273,7 @@ tell_request(struct model *m, struct mexch *x, const struct model_request *r, st
 	model_emit(m, x->ep, &e);
 	buf_fini(&sid);
 	buf_fini(&auth);
+	buf_fini(&target);
 }
 
 struct mexch *

@@ -150,6 +150,8 @@ void session_set(char **field, struct str value);
 void sessions_fini(struct model *);
 /* Which hash of a secret is shown: "#" and 10 hex digits. */
 void secret_print(const struct model *, struct str raw, struct buf *out);
+/* A request target, the values of its query hashed. */
+void target_print(const struct model *, struct str raw, struct buf *out);
 
 /* model_stream.c: lineages and owners (DESIGN 5) */
 void stream_open(struct model *, struct mexch *, struct at);

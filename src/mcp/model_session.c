@@ -22,6 +22,36 @@ secret_print(const struct model *m, struct str raw, struct buf *out)
 	}
 }
 
+/* Session ids and tokens travel in queries: of each value its hash is shown. */
+void
+target_print(const struct model *m, struct str raw, struct buf *out)
+{
+	size_t q = str_find(raw, STR("?")), end;
+
+	if (q == SIZE_MAX || m->show_secrets) {
+		(void)buf_adds(out, raw);
+		return;
+	}
+	(void)buf_add(out, raw.p, ++q);
+	while (q < raw.n) {
+		struct str rest = str_of(raw.p + q, raw.n - q);
+
+		end = str_find(rest, STR("&"));
+		if (end != SIZE_MAX)
+			rest.n = end;
+		end = str_find(rest, STR("="));
+		if (end == SIZE_MAX)
+			secret_print(m, rest, out);
+		else {
+			(void)buf_add(out, rest.p, end + 1);
+			secret_print(m, str_of(rest.p + end + 1, rest.n - end - 1), out);
+		}
+		q += rest.n;
+		if (q < raw.n && raw.p[q++] == '&')
+			(void)buf_addc(out, '&');
+	}
+}
+
 void
 session_set(char **field, struct str value)
 {
