@@ -18,7 +18,7 @@
 	X("header",      header,      64ULL << 10,  64,  "HTTP header block, bytes") \
 	X("pipeline",    pipeline,    1024,         4,   "requests waiting for a response on one connection") \
 	X("sse-line",    sse_line,    64ULL << 10,  16,  "SSE id, event and retry fields, bytes") \
-	X("sse-event",   sse_event,   4ULL << 20,   64,  "data of one SSE event that is scanned, bytes") \
+	X("sse-event",   sse_event,   16ULL << 20,  64,  "data of one SSE event that is scanned, bytes") \
 	X("json",        json,        16ULL << 20,  64,  "one JSON body that is scanned, bytes") \
 	X("json-depth",  json_depth,  64,           4,   "nesting of JSON that is followed") \
 	X("json-value",  json_value,  1024,         16,  "one JSON id, method or name kept, bytes") \

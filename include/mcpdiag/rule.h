@@ -30,6 +30,10 @@ extern const struct rule *const rules_table[];
  * looks_like starts with `prefix`; whether it is a logical client only. */
 bool engine_looks(const struct engine *, uint32_t session, const char *prefix);
 bool engine_inferred(const struct engine *, uint32_t session);
+/* Whether its initialize was captured, so that nothing came before. */
+bool engine_complete(const struct engine *, uint32_t session);
+/* Whether bytes of any MCP connection have been missing since that time. */
+bool engine_gaps(const struct engine *, ns_t since);
 /* Whether two sessions are on the same server address. */
 bool engine_same_server(const struct engine *, uint32_t a, uint32_t b);
 

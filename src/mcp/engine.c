@@ -33,14 +33,14 @@ struct engine {
 	uint32_t n_rules;
 	ns_t ticked;
 	struct idtab software;	/* session -> digest of who is who */
-	struct idtab looks;	/* session -> place in names + 1 and inferred,
-				 * digest of the server's address */
+	struct idtab looks;	/* session -> place in names + 1, complete,
+				 * inferred; digest of the server's address */
 	char *names[64];	/* looks_like strings; few are different */
 	uint32_t n_names;
 	struct draft **found;
 	uint32_t n_found, cap_found;
 	bool full;
-	ns_t now;
+	ns_t now, gap;		/* of the last event; of the last gap */
 	uint32_t pkt;
 };
 
@@ -292,7 +292,7 @@ learn_looks(struct engine *e, const struct ev *v)
 	int fresh;
 
 	r = idtab_put(&e->looks, v->session, &fresh);
-	r->a = name << 1 | inferred;
+	r->a = name << 2 | (uint32_t)(v->u.session.server.p != NULL) << 1 | inferred;
 	r->b = (uint32_t)map_digest(v->u.session.endpoint.p, v->u.session.endpoint.n);
 }
 
@@ -301,8 +301,8 @@ engine_looks(const struct engine *e, uint32_t session, const char *prefix)
 {
 	const struct idrec *r = idtab_get(&e->looks, session);
 
-	return r && r->a > 1 &&
-	    str_pre(str_c(e->names[(r->a >> 1) - 1]), str_c(prefix));
+	return r && r->a > 3 &&
+	    str_pre(str_c(e->names[(r->a >> 2) - 1]), str_c(prefix));
 }
 
 bool
@@ -311,6 +311,20 @@ engine_inferred(const struct engine *e, uint32_t session)
 	const struct idrec *r = idtab_get(&e->looks, session);
 
 	return r && (r->a & 1);
+}
+
+bool
+engine_complete(const struct engine *e, uint32_t session)
+{
+	const struct idrec *r = idtab_get(&e->looks, session);
+
+	return r && (r->a & 2);
+}
+
+bool
+engine_gaps(const struct engine *e, ns_t since)
+{
+	return e->gap && e->gap >= since;
 }
 
 bool
@@ -334,6 +348,8 @@ engine_event(struct engine *e, const struct ev *v)
 			if (e->rules[i]->tick)
 				e->rules[i]->tick(e->state[i], v->t);
 	}
+	if (v->type == EV_GAP)
+		e->gap = v->t;
 	if (v->type == EV_SESSION) {
 		learn_software(e, v);
 		learn_looks(e, v);

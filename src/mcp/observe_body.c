@@ -236,6 +236,9 @@ on_event(void *arg, const struct sse_event *v)
 		unstash(x);
 		s.hash = digest_end(&b->digest);
 	}
+	if (v->cut)
+		model_anomaly(o->m, x->conn->mc, "limit", "an event grew past --limit "
+		    "sse-event= or sse-line=; the rest of it is not read", x->at);
 	model_sse(o->m, x->x, &s, x->at);
 	if (!v->tail) {
 		o->cur_hold = false;

@@ -122,7 +122,8 @@ on_post_answer(struct orphan *r, struct oc *s, const struct ev *e)
 	if (s->headless.t)
 		s->posts_meanwhile++;
 	if (s->n_open || !(s->had_get || s->declared) || s->deleted ||
-	    e->t - s->last_get_end < CHANNEL_LESS)
+	    e->t - s->last_get_end < CHANNEL_LESS ||
+	    engine_gaps(r->engine, s->last_get_end))	/* a GET may be lost */
 		return;
 	s->posts_without++;
 	s->channel_less = (struct at){ e->t, e->pkt };

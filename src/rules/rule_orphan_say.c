@@ -175,7 +175,7 @@ zombie_why(const struct orphan *r, const struct oc *s, const struct open *o, ns_
 		return NULL;
 	if (o->of_post && life >= ZOMBIE)
 		return "its cursor belongs to a request that had been answered";
-	if (!o->known && life >= UNKNOWN) {
+	if (!o->known && life >= UNKNOWN && engine_complete(r->engine, s->session)) {
 		*conf = CONF_LOW;
 		return "its cursor was never given out on this session";
 	}

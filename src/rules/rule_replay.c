@@ -74,6 +74,7 @@ struct rp {				/* one session */
 	uint64_t inclusive;
 	struct at incl_first, incl_last;
 	bool crossed;
+	ns_t born;			/* first seen here */
 	uint32_t midstream;
 };
 
@@ -132,7 +133,7 @@ find(struct replay *r, uint32_t n)
 }
 
 static struct rp *
-session(struct replay *r, uint32_t n)
+session(struct replay *r, uint32_t n, ns_t now)
 {
 	struct rp *s = find(r, n);
 
@@ -142,6 +143,7 @@ session(struct replay *r, uint32_t n)
 		drop(r, r->sessions);		/* the oldest */
 	s = xcalloc(1, sizeof *s);
 	s->session = n;
+	s->born = now;
 	idtab_init(&s->origin, (uint32_t)r->lim.ids);
 	idtab_init(&s->posts, (uint32_t)r->lim.ids);
 	HASH_ADD(hh, r->sessions, session, sizeof s->session, s);
@@ -341,12 +343,13 @@ report_inclusive(struct replay *r, const struct rp *s)
 /* cross-stream, cross-session, full-history: one is enough. */
 static void
 report_once(struct replay *r, struct rp *s, const char *variant, struct at at,
-    uint32_t stream, const char *title, const char *fix)
+    uint32_t stream, const char *title, const char *why, const char *fix)
 {
 	struct draft *d = draft_new(r->engine, &rule_replay, variant, SEV_ERROR,
 	    s->midstream ? CONF_MEDIUM : CONF_HIGH, s->session);
 
 	draft_title(d, "%s", title);
+	draft_why(d, "%s", why);
 	draft_fix(d, "%s", fix);
 	draft_stream(d, stream);
 	draft_evidence(d, at, "event on stream %u", stream);
@@ -363,7 +366,8 @@ report(struct replay *r, struct rp *s)
 	for (uint32_t i = 0; i < s->n_live; i++)
 		stream_over(s, &s->live[i]);
 	for (uint32_t i = 0; i < s->n_runs; i++)
-		if (s->runs[i].best >= MIN_RUN &&
+		/* One stream in the row may have lost what was new on it. */
+		if (s->runs[i].best >= MIN_RUN + (uint32_t)engine_gaps(r->engine, s->born) &&
 		    (best == NULL || s->runs[i].streams > best->streams))
 			best = &s->runs[i];
 	if (best)
@@ -447,6 +451,8 @@ check_session(struct replay *r, struct rp *s, const struct ev *e)
 	s->crossed = true;
 	report_once(r, s, "cross-session", (struct at){ e->t, e->pkt }, e->stream,
 	    "events of another session are delivered to this one",
+	    "An event id that cannot be guessed came with the same data on another session "
+	    "of the same server before.",
 	    "Server: key the event store by session; an event id of one session must "
 	    "never be replayed to another.  This leaks data between users.");
 }
@@ -454,11 +460,14 @@ check_session(struct replay *r, struct rp *s, const struct ev *e)
 static void
 crossed(struct replay *r, struct rp *s, const struct ev *e)
 {
-	if (s->crossed)
+	/* Where bytes are missing, the first delivery may be among them. */
+	if (s->crossed || engine_gaps(r->engine, s->born))
 		return;
 	s->crossed = true;
 	report_once(r, s, "cross-stream", (struct at){ e->t, e->pkt }, e->stream,
 	    "a resumed stream delivers what belongs to another stream of the session",
+	    "The event came before, with the same id and data, on a channel that is not the "
+	    "one which the Last-Event-ID of this stream belongs to.",
 	    "Server: replay only events of the stream that Last-Event-ID belongs to; "
 	    "make event ids unique for each stream.");
 }
@@ -529,9 +538,12 @@ on_sse(struct replay *r, struct rp *s, const struct ev *e)
 		v->first_repeat = at;
 	v->named += v->cursor == map_digest(e->u.sse.id.p, e->u.sse.id.n);
 	s->last_repeat = e->t;
-	if (v->cursor && v->givers == 0 && v->repeats == 5 && !s->midstream)
+	if (v->cursor && v->givers == 0 && v->repeats == 5 && !s->midstream &&
+	    engine_complete(r->engine, s->session))
 		report_once(r, s, "full-history", at, e->stream,
 		    "a cursor that was never given out gets the whole history",
+		    "The session was captured from its start and never got that id; the answer "
+		    "repeats five or more events that it had been given.",
 		    "Server: answer an unknown Last-Event-ID with an error or with new "
 		    "events only.");
 }
@@ -571,10 +583,10 @@ event(void *arg, const struct ev *e)
 	switch (e->type) {
 	case EV_STREAM:
 		if (is_listener(e))
-			on_stream(session(r, e->session), e);
+			on_stream(session(r, e->session, e->t), e);
 		break;
 	case EV_SSE:
-		on_sse(r, session(r, e->session), e);
+		on_sse(r, session(r, e->session, e->t), e);
 		break;
 	case EV_OWNER:
 		if (e->u.owner.to == EV_REQUEST_STREAM &&
