@@ -85,13 +85,7 @@ flow_evidence(struct flows *fs, struct flow *f, int dir, struct at at, bool newe
 	xh = &flow_extra(f)->h[dir];
 	if (newer || xh->newest.pkt == 0)
 		xh->newest = at;
-	if (!xh->marked) {
-		xh->marked = true;
-		xh->mark = f->h[dir].ack;
-		xh->mark_at = at;
-		xh->mark_packets = f->packets;
-	}
-	watch(fs, f->x, at.t);
+	watch(fs, f->x, at.t);		/* flow_settle() marks it */
 }
 
 /* The first held piece of dir could come out but for the peer's bytes. */

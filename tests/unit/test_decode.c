@@ -153,6 +153,10 @@ static const struct row {
 	  IP4F("0024", "2000") "04d2 1f90 00000001 80000002 50 18 0200",
 	  "fragment\n"
 	  GOT "flags 18 if 9 data 45464748 cut 0\n", 0 },
+	{ "fragments for another host do not fit", 101,
+	  "45 00 001c 0007 0002 40 06 0000 0a000001 0a000003 4142434445464748 |"
+	  IP4F("0024", "2000") "04d2 1f90 00000001 80000002 50 18 0200",
+	  "fragment\nfragment\n", 0 },
 	{ "IPv6 fragments", 101,
 	  IP6("0018", "2c") "0600 0001 00000009 "
 	  "04d2 1f90 00000001 80000002 50 18 0200 |"
@@ -315,6 +319,13 @@ count(void **state)
 	assert_int_equal(s.at.t, 0);
 	assert_int_equal(decode_stats(d)->fragments, 1);
 	assert_int_equal(decode_stats(d)->fragments_dropped, 1);
+	pk.len--;
+	assert_int_equal(decode_packet(d, &pk, &s), DECODE_FRAGMENT);
+	assert_int_equal(decode_stats(d)->fragments_dropped, 2);
+	pk.len++;
+	pk.t = 60 * NS_S;
+	assert_int_equal(decode_packet(d, &pk, &s), DECODE_FRAGMENT);
+	assert_int_equal(decode_stats(d)->fragments_dropped, 3);
 	pk.linktype = 99;
 	assert_int_equal(decode_packet(d, &pk, &s), DECODE_LINKTYPE);
 	assert_int_equal(decode_stats(d)->unknown_linktype, 1);
