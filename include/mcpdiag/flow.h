@@ -63,7 +63,9 @@ struct flow_ops {
 	void (*close)(void *conn, int dir, enum flow_close, int by, struct at);
 	/* Bytes of dir have stood unacknowledged since `since` for 10 s of
 	 * packet time while the capture went on (once per stall), or the
-	 * receiver has announced a zero window for as long (zero_window). */
+	 * receiver has announced a zero window for as long (zero_window).
+	 * Not when the sender has never tried again nor sent more: then it is
+	 * the capture that lost the acknowledgment. */
 	void (*stall)(void *conn, int dir, uint64_t bytes, bool zero_window,
 	    struct at since, struct at now);
 	void (*odd)(void *conn, int dir, enum flow_odd, struct at);
