@@ -13,12 +13,15 @@
 uint64_t map_sip13(const uint64_t key[2], const void *p, size_t n);
 /* The same under this process's key: random, or from MCPDIAG_HASH_SEED. */
 uint32_t map_hash(const void *p, size_t n);
-/* Under a fixed key: for fingerprints that are printed and compared. */
+/* A 64-bit digest under no key: the same in every run, for fingerprints that
+ * are printed and compared.  Fast, and not proof against an adversary: nothing
+ * worse than a wrong "equal" may hang on it. */
 uint64_t map_digest(const void *p, size_t n);
 
 /* The same digest over bytes that come in pieces, however they are cut. */
 struct digest {
-	uint64_t v[4], tail, n;
+	uint64_t h, n;
+	unsigned char part[16];		/* n % 16 bytes not yet in h */
 };
 
 void digest_init(struct digest *);

@@ -81,43 +81,83 @@ map_hash(const void *p, size_t n)
 	return (uint32_t)map_sip13(key, p, n);
 }
 
+/* Both halves of a 128-bit product, folded: each bit of the result depends on
+ * all bits of both factors. */
+static inline uint64_t
+fold(uint64_t a, uint64_t b)
+{
+#ifdef __SIZEOF_INT128__
+	__extension__ typedef unsigned __int128 wide;
+	wide p = (wide)a * b;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+#else
+	uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+	uint64_t low = al * bl, mid = ah * bl + (low >> 32);
+	uint64_t mid2 = al * bh + (uint32_t)mid;
+
+	return ((mid2 << 32) | (uint32_t)low) ^ (ah * bh + (mid >> 32) + (mid2 >> 32));
+#endif
+}
+
+/* Odd constants with as many bits set as not: the fractional parts of the
+ * square roots of 2, 3 and 5. */
+#define K0 0x6a09e667f3bcc909ULL
+#define K1 0xbb67ae8584caa73bULL
+#define K2 0x3c6ef372fe94f82bULL
+
+static inline uint64_t
+digest_block(uint64_t h, const unsigned char *p)
+{
+	uint64_t a, b;
+
+	memcpy(&a, p, 8);
+	memcpy(&b, p + 8, 8);
+	return fold(a ^ h ^ K0, b ^ K1) ^ (h << 23 | h >> 41);
+}
+
 void
 digest_init(struct digest *d)
 {
-	/* A fixed key: these values are printed, compared and stored. */
-	sip_init(d->v, 0x6d63706469616731ULL, 0x70726f746f636f6cULL);
-	d->tail = d->n = 0;
+	*d = (struct digest){ .h = K2 };
 }
 
 void
 digest_add(struct digest *d, const void *p, size_t n)
 {
 	const unsigned char *q = p;
-	uint64_t m;
+	size_t had = d->n % 16, room = 16 - had;
+	uint64_t h = d->h;
 
-	for (; n && d->n % 8; n--, d->n++) {
-		d->tail |= (uint64_t)*q++ << (8 * (d->n % 8));
-		if (d->n % 8 == 7) {
-			sip_word(d->v, d->tail);
-			d->tail = 0;
-		}
-	}
 	d->n += n;
-	for (; n >= 8; n -= 8, q += 8) {
-		memcpy(&m, q, 8);
-		sip_word(d->v, m);
+	if (had) {
+		if (n < room) {
+			memcpy(d->part + had, q, n);
+			return;
+		}
+		memcpy(d->part + had, q, room);
+		h = digest_block(h, d->part);
+		q += room;
+		n -= room;
 	}
-	for (size_t i = 0; i < n; i++)
-		d->tail |= (uint64_t)q[i] << (8 * i);
+	for (; n >= 16; n -= 16, q += 16)
+		h = digest_block(h, q);
+	d->h = h;
+	if (n)
+		memcpy(d->part, q, n);
 }
 
 uint64_t
 digest_end(const struct digest *d)
 {
-	struct digest e = *d;
+	unsigned char last[16] = { 0 };
+	uint64_t h = d->h;
 
-	sip_word(e.v, e.tail | e.n << 56);
-	return sip_end(e.v);
+	if (d->n % 16) {
+		memcpy(last, d->part, d->n % 16);
+		h = digest_block(h, last);
+	}
+	return fold(h ^ K1, d->n ^ K2);
 }
 
 uint64_t

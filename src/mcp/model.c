@@ -97,6 +97,7 @@ model_new(const struct limits *lim, bool show_secrets, ev_fn *out, void *arg)
 	m->show_secrets = show_secrets;
 	m->out = out;
 	m->arg = arg;
+	buf_init(&m->scratch, 1 << 18);
 	return m;
 }
 
@@ -107,6 +108,7 @@ model_free(struct model *m)
 		return;
 	sessions_fini(m);
 	endpoints_fini(m);
+	buf_fini(&m->scratch);
 	free(m);
 }
 
@@ -150,7 +152,6 @@ free_exchange(struct mexch *x)
 {
 	DL_DELETE(x->conn->list, x);
 	session_drop(x);
-	free(x->target);
 	free(x->cursor);
 	free(x->agent);
 	free(x->client);
@@ -246,34 +247,56 @@ keep(struct str s)
 	return s.p ? xmemdup0(s.p, s.n < 4096 ? s.n : 4096) : NULL;
 }
 
+/* Appends to the scratch buffer; the strings are made when it is full, since
+ * it may move until then. */
+struct span {
+	size_t from, to;
+	bool there;
+};
+
+static struct span
+shown(struct model *m, struct str raw, bool target)
+{
+	struct span s = { m->scratch.n, 0, raw.p != NULL };
+
+	if (target)
+		target_print(m, raw, &m->scratch);
+	else
+		secret_print(m, raw, &m->scratch);
+	s.to = m->scratch.n;
+	return s;
+}
+
+static struct str
+span_str(const struct model *m, struct span s)
+{
+	return s.there ? str_of((m->scratch.p ? m->scratch.p : "") + s.from,
+	    s.to - s.from) : STR_NONE;
+}
+
 static void
 tell_request(struct model *m, struct mexch *x, const struct model_request *r, struct at at)
 {
 	struct ev e = model_ev(x, EV_REQUEST, EV_C2S, at);
-	struct buf sid, auth, target;
+	struct span sid, auth, target;
 
-	buf_init(&sid, 1 << 16);
-	buf_init(&auth, 1 << 16);
-	buf_init(&target, 1 << 17);
-	target_print(m, r->target, &target);
-	secret_print(m, r->session_id, &sid);
-	secret_print(m, r->authorization, &auth);
+	buf_clear(&m->scratch);
+	sid = shown(m, r->session_id, false);
+	auth = shown(m, r->authorization, false);
+	target = shown(m, r->target, true);
 	e.u.req.n = x->n;
 	e.u.req.method = r->method;
-	e.u.req.target = r->target.p ? buf_str(&target) : STR_NONE;
+	e.u.req.target = span_str(m, target);
 	e.u.req.host = r->host;
-	e.u.req.sid = r->session_id.p ? buf_str(&sid) : STR_NONE;
+	e.u.req.sid = span_str(m, sid);
 	e.u.req.cursor = r->last_event_id;
 	e.u.req.version = r->protocol_version;
 	e.u.req.accept = r->accept;
 	e.u.req.content_type = r->content_type;
 	e.u.req.agent = r->user_agent;
-	e.u.req.auth = r->authorization.p ? buf_str(&auth) : STR_NONE;
+	e.u.req.auth = span_str(m, auth);
 	e.u.req.origin = r->origin;
 	model_emit(m, x->ep, &e);
-	buf_fini(&sid);
-	buf_fini(&auth);
-	buf_fini(&target);
 }
 
 struct mexch *
@@ -291,9 +314,9 @@ model_request(struct model *m, struct mconn *c, const struct model_request *r, s
 	x->head_lost = r->head_lost;
 	x->flags = c->flags | (r->head_lost ? EVF_HEAD_LOST : 0);
 	x->requested = at;
-	x->target = keep(r->target);
 	x->cursor = keep(r->last_event_id);
-	x->agent = keep(r->user_agent);
+	if (r->session_id.p == NULL)	/* who it is, without a session */
+		x->agent = keep(r->user_agent);
 	x->auth = r->authorization.p ?
 	    map_digest(r->authorization.p, r->authorization.n) : 0;
 	x->get = str_eq(r->method, STR("GET"));
@@ -473,7 +496,6 @@ model_response(struct model *m, struct mexch *x, const struct model_response *r,
     struct at at)
 {
 	struct ev e;
-	struct buf sid;
 
 	x->status = r->status;
 	x->event_stream = r->event_stream;
@@ -483,17 +505,15 @@ model_response(struct model *m, struct mexch *x, const struct model_response *r,
 	if (x->s)
 		response_signs(x->s, x, r);
 	e = model_ev(x, EV_RESPONSE, EV_S2C, at);
-	buf_init(&sid, 1 << 16);
-	secret_print(m, r->session_id, &sid);
+	buf_clear(&m->scratch);
+	e.u.resp.sid = span_str(m, shown(m, r->session_id, false));
 	e.u.resp.status = r->status;
-	e.u.resp.sid = r->session_id.p ? buf_str(&sid) : STR_NONE;
 	e.u.resp.content_type = r->content_type;
 	e.u.resp.server = r->server;
 	e.u.resp.coding = r->coding;
 	e.u.resp.framing = str_c(r->framing);
 	e.u.resp.event_stream = r->event_stream;
 	model_emit(m, x->ep, &e);
-	buf_fini(&sid);
 	if (r->event_stream)
 		stream_open(m, x, at);
 }

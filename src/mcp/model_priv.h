@@ -102,7 +102,7 @@ struct mexch {
 	struct mexch *prev, *next;
 	uint32_t n;
 	struct mconn *conn;
-	char *target, *cursor;		/* NULL: absent */
+	char *cursor;			/* NULL: absent */
 	char *agent, *client, *offer;	/* of an initialize without session */
 	uint64_t auth;
 	uint32_t status;
@@ -124,6 +124,7 @@ struct model {
 	struct session *sessions, *s_lru;
 	uint32_t n_conn, n_x, n_stream, n_session;
 	uint64_t told_eps;
+	struct buf scratch;		/* strings of the event being told */
 	bool sessions_full, endpoints_full;
 	uint64_t unread;
 };

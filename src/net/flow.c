@@ -736,7 +736,7 @@ flows_expect(struct flows *fs, struct seg *s, unsigned n)
 		if (hh == NULL || hh->hashv != fs->ahead[i].hash || s[i].len == 0)
 			continue;
 		f = ELMT_FROM_HH(t, hh);
-		if (f->deaf || fs->ops.expect == NULL)
+		if (f->deaf || f->conn == NULL || fs->ops.expect == NULL)
 			continue;
 		conn[i] = f->conn;
 		fs->ops.expect(conn[i], 0);

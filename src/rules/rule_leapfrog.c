@@ -81,7 +81,7 @@ struct post {
 
 struct leapfrog {
 	struct engine *engine;
-	struct lf *sessions;
+	struct lf *sessions, *recent;
 	struct post posts[N_POSTS];
 	uint64_t max_sessions;
 	uint64_t pending;		/* endings of all sessions not yet judged */
@@ -103,6 +103,7 @@ static void
 drop(struct leapfrog *r, struct lf *s)
 {
 	r->pending -= s->n_ending;
+	r->recent = r->recent == s ? NULL : r->recent;
 	HASH_DEL(r->sessions, s);
 	free(s->gets);
 	free(s->open);
@@ -126,9 +127,12 @@ free_rule(void *arg)
 static struct lf *
 find(struct leapfrog *r, uint32_t n)
 {
-	struct lf *s;
+	struct lf *s = r->recent;
 
+	if (s && s->session == n)	/* events come in runs of one session */
+		return s;
 	HASH_FIND(hh, r->sessions, &n, sizeof n, s);
+	r->recent = s ? s : r->recent;
 	return s;
 }
 

@@ -23,6 +23,7 @@ new(struct engine *e, const struct limits *lim)
 static void
 drop(struct orphan *r, struct oc *s)
 {
+	r->recent = r->recent == s ? NULL : r->recent;
 	HASH_DEL(r->sessions, s);
 	free(s->open);
 	free(s->silent);
@@ -43,9 +44,12 @@ free_rule(void *arg)
 static struct oc *
 find(struct orphan *r, uint32_t n)
 {
-	struct oc *s;
+	struct oc *s = r->recent;
 
+	if (s && s->session == n)	/* events come in runs of one session */
+		return s;
 	HASH_FIND(hh, r->sessions, &n, sizeof n, s);
+	r->recent = s ? s : r->recent;
 	return s;
 }
 

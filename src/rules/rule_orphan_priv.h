@@ -69,7 +69,7 @@ struct oc {				/* one session */
 
 struct orphan {
 	struct engine *engine;
-	struct oc *sessions;
+	struct oc *sessions, *recent;
 	struct limits lim;
 };
 

@@ -80,7 +80,7 @@ struct rp {				/* one session */
 
 struct replay {
 	struct engine *engine;
-	struct rp *sessions;
+	struct rp *sessions, *recent;
 	struct limits lim;
 	struct idtab everywhere;	/* server, long id and hash -> session */
 };
@@ -101,6 +101,7 @@ new(struct engine *e, const struct limits *lim)
 static void
 drop(struct replay *r, struct rp *s)
 {
+	r->recent = r->recent == s ? NULL : r->recent;
 	HASH_DEL(r->sessions, s);
 	for (uint32_t i = 0; i < s->n_runs; i++)
 		free(s->runs[i].kept);
@@ -126,9 +127,12 @@ free_rule(void *arg)
 static struct rp *
 find(struct replay *r, uint32_t n)
 {
-	struct rp *s;
+	struct rp *s = r->recent;
 
+	if (s && s->session == n)	/* events come in runs of one session */
+		return s;
 	HASH_FIND(hh, r->sessions, &n, sizeof n, s);
+	r->recent = s ? s : r->recent;
 	return s;
 }
 
