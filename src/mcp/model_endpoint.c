@@ -78,11 +78,11 @@ exchange_score(struct model *m, struct mexch *x, unsigned points)
 		return;
 	ep->mcp = true;
 	m->told_eps++;
-	for (uint32_t i = 0; i < ep->n_pending; i++)
-		m->out(m->arg, ep->pending[i]);
-	if (ep->dropped)
+	if (ep->dropped)		/* before what is left of them */
 		model_note(m, "late-mcp", "a server was recognised as MCP only after "
 		    "--limit pending= events; earlier ones are missing", (struct at){ 0, 0 });
+	for (uint32_t i = 0; i < ep->n_pending; i++)
+		m->out(m->arg, ep->pending[i]);
 	drop_pending(ep);
 }
 

@@ -313,7 +313,7 @@ conv_client(struct conv *c, struct conv_conn *k, char **w, unsigned n)
 	bool post = strcmp(method, "POST") == 0;
 	struct buf head, body;
 
-	if (strcmp(method, "raw") == 0) {
+	if (strcmp(method, "raw") == 0 && n > 1) {
 		conv_send(c, k, 0, str_of(w[1], conv_unescape(w[1])));
 		return;
 	}
@@ -468,8 +468,12 @@ conv_response(struct conv *c, struct conv_conn *k, char **w, unsigned n)
 static inline void
 conv_server(struct conv *c, struct conv_conn *k, char **w, unsigned n)
 {
-	if (strcmp(w[0], "raw") == 0)
+	if ((strcmp(w[0], "raw") == 0 || strcmp(w[0], "chunk") == 0) && n < 2)
+		conv_fail(c, "no bytes", w[0]);
+	else if (strcmp(w[0], "raw") == 0)
 		conv_send(c, k, 1, str_of(w[1], conv_unescape(w[1])));
+	else if (strcmp(w[0], "chunk") == 0)
+		conv_chunk(c, k, str_of(w[1], conv_unescape(w[1])));
 	else if (strcmp(w[0], "ev") == 0)
 		conv_event(c, k, w + 1, n - 1);
 	else if (strcmp(w[0], "comment") == 0) {

@@ -21,7 +21,7 @@
 #include "mcpdiag/timeline.h"
 #include "util.h"
 
-#define MAX_FILES 512
+#define MAX_FILES 500
 
 struct play {
 	struct timeline *timeline;
@@ -34,6 +34,9 @@ struct play {
 	struct model_total total;
 	bool bytewise, gaps;
 };
+
+/* Role changes that were seen, in all conversations. */
+static bool walked[EV_CLOSED + 1][EV_CLOSED + 1];
 
 /* ---- from bytes to events ---- */
 
@@ -61,13 +64,11 @@ on_data(void *conn, int dir, const char *bytes, size_t n, struct at at)
 {
 	struct play_conn *k = conn;
 	size_t step = k->p->bytewise ? 1 : n;
+	struct guard g = guard_of(bytes, n);
 
-	for (size_t i = 0; i < n && !k->deaf; i += step) {
-		struct guard g = guard_of(bytes + i, step);
-
-		k->deaf = !observe_data(k->o, dir, g.p, step, at);
-		guard_free(&g);
-	}
+	for (size_t i = 0; i < n && !k->deaf; i += step)
+		k->deaf = !observe_data(k->o, dir, g.p + i, step, at);
+	guard_free(&g);
 }
 
 static void
@@ -111,6 +112,8 @@ from_engine(void *arg, const struct ev *e)
 	struct play *p = arg;
 
 	ev_check(&p->check, e);
+	if (e->type == EV_OWNER)
+		walked[e->u.owner.from][e->u.owner.to] = true;
 	timeline_event(p->timeline, e);
 	ndjson_event(p->ndjson, e);
 }
@@ -499,6 +502,58 @@ test_one(void **state)
 	buf_fini(&bad);
 }
 
+/* The table of roles (DESIGN 5): every edge is walked, and no other. */
+static void
+test_roles(void **state)
+{
+	enum { N = EV_CLOSED + 1 };
+	static const char edges[N][N + 1] = {
+		/* to:		pPsorC: presumed Primary shadow orphan request Closed */
+		[EV_PRESUMED] =	"-Ps-rC",
+		[EV_PRIMARY] =	"---orC",
+		[EV_SHADOW] =	"pP--rC",
+		[EV_ORPHAN] =	"pP--rC",
+		[EV_REQUEST_STREAM] = "-P---C",
+		[EV_CLOSED] =	"p-s-r-",
+	};
+
+	(void)state;
+	for (int from = 0; from < N; from++)
+		for (int to = 0; to < N; to++)
+			if (walked[from][to] != (edges[from][to] != '-'))
+				fail_msg("%s to %s: %s", ev_role_names[from],
+				    ev_role_names[to], walked[from][to] ?
+				    "is not in the table" : "is never walked");
+}
+
+/* Every detector has a conversation that fires it, and a near miss. */
+static void
+test_detectors(void **state)
+{
+	const struct seeded *all = *state;
+
+	for (uint32_t i = 0; rules_table[i]; i++) {
+		bool fires = false, misses = false;
+
+		for (uint32_t j = 0; all[j].name[0]; j++) {
+			struct conv c;
+			bool fired = false;
+
+			conv_read(&c, all[j].path);
+			for (uint32_t k = 0; k < c.n_wants; k++)
+				fired |= strncmp(c.wants[k], "want ", 5) == 0 &&
+				    str_pre(str_c(c.wants[k] + 5), str_c(rules_table[i]->name));
+			fires |= fired;
+			misses |= !fired && strncmp(all[j].name, "miss-", 5) == 0 &&
+			    strncmp(all[j].name + 5, rules_table[i]->name, 6) == 0;
+			conv_fini(&c);
+		}
+		if (!fires || !misses)
+			fail_msg("%s has no conversation that %s it", rules_table[i]->name,
+			    fires ? "just misses" : "fires");
+	}
+}
+
 /* Digests of all outputs under a seed: it is read once in a process, so this
  * one must not have hashed anything yet. */
 static bool
@@ -608,8 +663,8 @@ show_events(const char *path)
 int
 main(int argc, char **argv)
 {
-	static struct seeded all[MAX_FILES];
-	static struct CMUnitTest tests[MAX_FILES];
+	static struct seeded all[MAX_FILES + 1];	/* ended by one without name */
+	static struct CMUnitTest tests[MAX_FILES + 2];
 	uint32_t n;
 
 	if (argc == 3 && strcmp(argv[1], "--events") == 0)
@@ -627,5 +682,12 @@ main(int argc, char **argv)
 	for (uint32_t i = 0; i < n; i++)
 		tests[i] = (struct CMUnitTest){ .name = all[i].name, .test_func = test_one,
 		    .initial_state = &all[i] };
-	return _cmocka_run_group_tests("conv", tests, n, NULL, NULL);
+	if (argc > 1)
+		return _cmocka_run_group_tests("conv", tests, n, NULL, NULL);
+	/* Only of all of them together: */
+	tests[n] = (struct CMUnitTest){ .name = "every change of role is seen",
+	    .test_func = test_roles };
+	tests[n + 1] = (struct CMUnitTest){ .name = "every detector fires and misses",
+	    .test_func = test_detectors, .initial_state = all };
+	return _cmocka_run_group_tests("conv", tests, n + 2, NULL, NULL);
 }
