@@ -299,11 +299,22 @@ tell_request(struct model *m, struct mexch *x, const struct model_request *r, st
 	model_emit(m, x->ep, &e);
 }
 
+/* Evidence in the head of a request: spec-rules 3.1. */
+static unsigned
+request_points(const struct mexch *x, const struct model_request *r)
+{
+	bool accepts_both =
+	    str_find(r->accept, STR("text/event-stream")) != SIZE_MAX &&
+	    str_find(r->accept, STR("application/json")) != SIZE_MAX;
+
+	return (is_date(r->protocol_version) ? 5u : 0) + (x->has_sid ? 5u : 0) +
+	    (r->mcp_method.p ? 5u : 0) + (x->post && accepts_both ? 2u : 0);
+}
+
 struct mexch *
 model_request(struct model *m, struct mconn *c, const struct model_request *r, struct at at)
 {
 	struct mexch *x = xcalloc(1, sizeof *x);
-	bool accepts_both;
 
 	x->id = ++m->n_x;
 	x->n = r->n;
@@ -327,11 +338,8 @@ model_request(struct model *m, struct mconn *c, const struct model_request *r, s
 	DL_APPEND(c->list, x);
 	tell_conn(m, c);
 
-	accepts_both = str_find(r->accept, STR("text/event-stream")) != SIZE_MAX &&
-	    str_find(r->accept, STR("application/json")) != SIZE_MAX;
-	exchange_score(m, x, (is_date(r->protocol_version) ? 5u : 0) +
-	    (x->has_sid ? 5u : 0) + (r->mcp_method.p ? 5u : 0) +
-	    (x->post && accepts_both ? 2u : 0));
+	if (!x->ep->mcp)
+		exchange_score(m, x, request_points(x, r));
 	if (x->has_sid && !x->modern) {
 		session_hold(x, session_by_sid(m, c->ep, r->session_id, at));
 		if (x->s->revision == NULL && r->protocol_version.p) {
@@ -406,9 +414,10 @@ model_request_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 {
 	struct ev e;
 
-	exchange_score(m, x, (msg->jsonrpc2 ? 1u : 0) + method_points(msg->method) +
-	    (msg->meta_mcp ? 5u : 0) + (is_date(msg->protocol_version) &&
-	    msg->client_name.p ? 5u : 0));
+	if (!x->ep->mcp)
+		exchange_score(m, x, (msg->jsonrpc2 ? 1u : 0) +
+		    method_points(msg->method) + (msg->meta_mcp ? 5u : 0) +
+		    (is_date(msg->protocol_version) && msg->client_name.p ? 5u : 0));
 	x->mcp_msg |= msg->jsonrpc2;
 	if (is_modern(msg->meta_version))
 		x->modern = true;
@@ -602,8 +611,9 @@ model_response_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 	bool answer = msg->kind == RPC_RESPONSE || msg->kind == RPC_ERROR;
 	struct ev e = msg_ev(x, EV_S2C, msg, hash, at);
 
-	exchange_score(m, x, (msg->jsonrpc2 ? x->st ? 2u : 1u : 0) +
-	    method_points(msg->method) + (msg->meta_mcp ? 5u : 0));
+	if (!x->ep->mcp)
+		exchange_score(m, x, (msg->jsonrpc2 ? x->st ? 2u : 1u : 0) +
+		    method_points(msg->method) + (msg->meta_mcp ? 5u : 0));
 	if (answer)
 		learn_result(m, x, msg, at);
 	if (x->client_closed)

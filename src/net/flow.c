@@ -705,6 +705,16 @@ flows_stats(const struct flows *fs)
 	return &fs->stats;
 }
 
+/* Whether b is the answer to a, on the same two ends. */
+static bool
+turned(const struct seg *a, const struct seg *b)
+{
+	return a->src.port == b->dst.port && a->dst.port == b->src.port &&
+	    a->src.v6 == b->src.v6 && a->src.port != a->dst.port &&
+	    memcmp(a->src.ip, b->dst.ip, 16) == 0 &&
+	    memcmp(a->dst.ip, b->src.ip, 16) == 0;
+}
+
 /* Only the first entry of a bucket is looked at: there is rarely another. */
 void
 flows_expect(struct flows *fs, struct seg *s, unsigned n)
@@ -717,7 +727,12 @@ flows_expect(struct flows *fs, struct seg *s, unsigned n)
 	if (t == NULL)
 		return;
 	for (unsigned i = 0; i < n; i++) {
-		key_of(&s[i], &fs->ahead[i]);
+		/* Data and its acknowledgment often follow each other. */
+		if (i > 0 && turned(&s[i - 1], &s[i])) {
+			fs->ahead[i] = fs->ahead[i - 1];
+			fs->ahead[i].flip = !fs->ahead[i].flip;
+		} else
+			key_of(&s[i], &fs->ahead[i]);
 		s[i].ahead = (uint8_t)(i + 1);
 		bucket[i] = &t->buckets[fs->ahead[i].hash & (t->num_buckets - 1)];
 		__builtin_prefetch(bucket[i]);
