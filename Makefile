@@ -184,7 +184,7 @@ bench-tools: $(BENCH)
 build/bench/%: bench/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARN) $(CFLAGS) -o $@ $< $(BENCH_LIBS)
-build/bench/floor: BENCH_LIBS := -lpcap
+build/bench/floor: BENCH_LIBS := -DHAVE_PCAP -lpcap
 bench: all bench-tools
 	@bench/bench.sh full
 bench-smoke: all bench-tools
