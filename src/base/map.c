@@ -129,6 +129,8 @@ digest_add(struct digest *d, const void *p, size_t n)
 	size_t had = d->n % 16, room = 16 - had;
 	uint64_t h = d->h;
 
+	if (n == 0)			/* an absent string has no address */
+		return;
 	d->n += n;
 	if (had) {
 		if (n < room) {

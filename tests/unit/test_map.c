@@ -77,6 +77,7 @@ test_digest_pieces(void **state)
 		for (size_t i = 0; i < n; i++)
 			digest_add(&d, in + i, 1);
 		assert_true(digest_end(&d) == want);
+		digest_add(&d, NULL, 0);	/* an absent string */
 		assert_true(digest_end(&d) == want);
 	}
 }
