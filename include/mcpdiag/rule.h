@@ -57,5 +57,8 @@ void draft_bool(struct draft *, const char *name, bool);
 /* Hands it over.  A later draft of the same rule, variant and session replaces
  * an earlier one (a finding grows); it keeps the place of the first. */
 void draft_done(struct draft *);
+/* The same for one more case of the fault, such as a further stream: what is
+ * there of that rule, variant and session stays and this is added to it. */
+void draft_add(struct draft *);
 
 #endif

@@ -20,6 +20,8 @@ struct draft {
 	char **owned;		/* texts */
 	uint32_t n_owned;
 	uint64_t software;	/* of its session: aggregation */
+	uint32_t more;		/* cases added to the first one */
+	size_t title_n;		/* of the first one's title */
 	bool gone;		/* aggregated into another */
 	struct draft *root;
 };
@@ -522,19 +524,18 @@ same_place(const struct draft *a, const struct draft *b)
 	    strcmp(a->f.variant, b->f.variant) == 0));
 }
 
-void
-draft_done(struct draft *d)
+static uint32_t
+place_of(const struct engine *e, const struct draft *d)
 {
-	struct engine *e = d->engine;
+	for (uint32_t i = e->n_found; i-- > 0;)
+		if (same_place(e->found[i], d))
+			return i;
+	return UINT32_MAX;
+}
 
-	for (uint32_t i = e->n_found; i-- > 0;) {
-		if (!same_place(e->found[i], d))
-			continue;
-		d->order = e->found[i]->order;
-		draft_free(e->found[i]);
-		e->found[i] = d;
-		return;
-	}
+static void
+enter(struct engine *e, struct draft *d)
+{
 	if (e->n_found >= e->lim.findings) {
 		if (!e->full) {
 			struct ev v = { .type = EV_NOTE, .t = e->now, .pkt = e->pkt };
@@ -551,4 +552,52 @@ draft_done(struct draft *d)
 	d->order = e->n_found;
 	e->found[e->n_found++] = d;
 	tell(e, d, 0);
+}
+
+void
+draft_done(struct draft *d)
+{
+	struct engine *e = d->engine;
+	uint32_t i = place_of(e, d);
+
+	if (i == UINT32_MAX) {
+		enter(e, d);
+		return;
+	}
+	d->order = e->found[i]->order;
+	draft_free(e->found[i]);
+	e->found[i] = d;
+}
+
+void
+draft_add(struct draft *d)
+{
+	struct engine *e = d->engine;
+	uint32_t i = place_of(e, d);
+	struct draft *to;
+
+	if (i == UINT32_MAX) {
+		d->title_n = d->f.title.n;
+		enter(e, d);
+		return;
+	}
+	to = e->found[i];
+	for (uint32_t j = 0; j < d->f.n_streams; j++)
+		draft_stream(to, d->streams[j]);
+	for (uint32_t j = 0; j < d->f.n_evidence; j++)
+		draft_evidence(to, d->f.evidence[j].at, "%.*s",
+		    STR_ARG(d->f.evidence[j].what));
+	if (d->f.first.t < to->f.first.t)
+		to->f.first = d->f.first;
+	if (d->f.last.t > to->f.last.t)
+		to->f.last = d->f.last;
+	if (d->f.severity > to->f.severity)
+		to->f.severity = d->f.severity;
+	if (d->f.confidence > to->f.confidence)
+		to->f.confidence = d->f.confidence;
+	to->f.count += d->f.count;
+	to->more++;
+	draft_title(to, "%.*s; so with %u further stream%s", (int)to->title_n,
+	    to->f.title.p, to->more, to->more == 1 ? "" : "s");
+	draft_free(d);
 }

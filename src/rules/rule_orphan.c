@@ -332,8 +332,10 @@ on_common(struct orphan *r, struct oc *s, const struct ev *e)
 		if (other == o || other->of_post || other->client_closed ||
 		    other->head.t > o->head.t || !(other->was_primary || other->role == EV_PRESUMED || other->missed))
 			continue;
-		if (other->missed++ == 0)
+		if (other->missed++ == 0) {
 			other->superseded = (struct at){ e->t, e->pkt };
+			other->superseded_first = e->stream;
+		}
 		other->superseded_by = e->stream;
 	}
 	check_split(r, s, e);

@@ -27,7 +27,8 @@ struct open {				/* a GET stream of the session */
 	bool was_primary, took_over;
 	uint32_t events, comments, common;
 	struct at superseded;		/* first common message elsewhere */
-	uint32_t superseded_by, missed;
+	uint32_t superseded_by, missed;	/* by: the last one that got a message */
+	uint32_t superseded_first;	/* the first one */
 	struct at late, late_last;	/* written after the client's close */
 	uint32_t n_late;
 	ns_t client_closed;

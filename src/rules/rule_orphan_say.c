@@ -80,8 +80,9 @@ orphan_superseded(struct orphan *r, const struct oc *s, struct open *o, struct a
 	o->complained = true;
 	d = draft(r, s, "superseded", hard ? SEV_ERROR : SEV_WARNING,
 	    o->was_primary ? CONF_HIGH : CONF_MEDIUM, s->midstream);
-	draft_title(d, "stream %u stays open but silent: %u message%s went to stream %u "
-	    "instead", o->stream, o->missed, o->missed == 1 ? "" : "s", o->superseded_by);
+	draft_title(d, "stream %u stays open but silent: %u message%s went to stream %u%s "
+	    "instead", o->stream, o->missed, o->missed == 1 ? "" : "s", o->superseded_first,
+	    o->superseded_by == o->superseded_first ? "" : " and later ones");
 	draft_why(d, "A later GET of the session was accepted and gets the session's "
 	    "messages; the earlier stream was neither ended nor told, so a client that "
 	    "listens there is deaf.");
@@ -89,15 +90,16 @@ orphan_superseded(struct orphan *r, const struct oc *s, struct open *o, struct a
 	    "the second GET with 409, or keep it as an idle shadow.  Client: close a stream "
 	    "before opening its successor.");
 	draft_stream(d, o->stream);
+	draft_stream(d, o->superseded_first);
 	draft_stream(d, o->superseded_by);
 	draft_num(d, "messages_missed", o->missed);
 	draft_ms(d, "silent_for_ms", until.t - o->superseded.t);
 	draft_evidence(d, o->head, "stream %u opens", o->stream);
 	draft_evidence(d, o->superseded, "the first message on stream %u instead",
-	    o->superseded_by);
+	    o->superseded_first);
 	draft_span(d, o->superseded, until);
 	draft_count(d, o->missed, 0, 0);
-	draft_done(d);
+	draft_add(d);
 }
 
 void
@@ -152,7 +154,7 @@ orphan_late_writes(struct orphan *r, const struct oc *s, struct open *o, struct 
 	/* The end of such a stream is told with the time of that close. */
 	draft_span(d, o->late, until.t > o->late_last.t ? until : o->late_last);
 	draft_count(d, o->n_late, 0, 0);
-	draft_done(d);
+	draft_add(d);
 }
 
 static const char *
@@ -208,7 +210,7 @@ orphan_zombie(struct orphan *r, const struct oc *s, struct open *o, struct at un
 	draft_evidence(d, o->head, "200 for the GET with Last-Event-ID");
 	draft_span(d, o->head, until);
 	draft_count(d, 1, 0, 0);
-	draft_done(d);
+	draft_add(d);
 }
 
 void
@@ -230,7 +232,7 @@ orphan_after_end(struct orphan *r, const struct oc *s, struct open *o, struct at
 	draft_evidence(d, until, "the stream is still open, or ends only now");
 	draft_span(d, (struct at){ s->deleted, 0 }, until);
 	draft_count(d, 1, 0, 0);
-	draft_done(d);
+	draft_add(d);
 }
 
 void

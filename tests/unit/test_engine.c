@@ -500,6 +500,47 @@ test_draft(void **state)
 	engine_free(e);
 }
 
+static void
+add_one(struct engine *e, enum severity severity, uint32_t stream, int from, int to)
+{
+	struct draft *d = draft_new(e, &one, "v", severity, CONF_LOW, 3);
+
+	draft_stream(d, stream);
+	draft_title(d, "stream %u", stream);
+	draft_evidence(d, at_ms(from), "from %d", from);
+	draft_span(d, at_ms(from), at_ms(to));
+	draft_count(d, 2, 0, 0);
+	draft_add(d);
+}
+
+/* Cases of one fault come together in one finding. */
+static void
+test_add(void **state)
+{
+	const struct finding *f = NULL;
+	struct limits lim;
+	struct engine *e;
+
+	(void)state;
+	limits_init(&lim);
+	e = engine_new(&lim, quiet, keep, &f);
+	add_one(e, SEV_WARNING, 7, 20, 30);
+	assert_non_null(f);
+	assert_true(str_eq(f->title, STR("stream 7")));
+	add_one(e, SEV_ERROR, 8, 10, 25);
+	assert_true(str_eq(f->title, STR("stream 7; so with 1 further stream")));
+	add_one(e, SEV_INFO, 9, 15, 40);
+	assert_true(str_eq(f->title, STR("stream 7; so with 2 further streams")));
+	assert_int_equal(f->n_streams, 3);
+	assert_int_equal(f->streams[2], 9);
+	assert_int_equal(f->n_evidence, 3);
+	assert_true(str_eq(f->evidence[1].what, STR("from 10")));
+	assert_int_equal(f->severity, SEV_ERROR);
+	assert_int_equal(f->count, 6);
+	assert_true(f->first.t == at_ms(10).t && f->last.t == at_ms(40).t);
+	engine_free(e);
+}
+
 /* ---- what is known of sessions ---- */
 
 static void
@@ -555,6 +596,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_draft),
+		cmocka_unit_test(test_add),
 		cmocka_unit_test(test_looks),
 	};
 
