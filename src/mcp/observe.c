@@ -317,6 +317,9 @@ on_odd(void *arg, enum http1_odd odd, bool response, struct at at)
 	(void)response;
 	if (odd == HTTP1_H2)
 		c->o->stats.http2++;
+	/* Its request came before the capture, or in a gap. */
+	if (odd == HTTP1_UNASKED && c->midstream)
+		return;
 	model_anomaly(c->o->m, c->mc, words[odd].name, words[odd].text, at);
 }
 
