@@ -82,8 +82,12 @@ comes_from(struct session *s, const struct mstream *st, bool has_cursor, uint64_
 {
 	int64_t d = median_return(s);
 	struct ended *best = NULL, *lone = NULL;
+	int64_t longest = d > s->retry_ms ? d : s->retry_ms;
 	double best_miss = 0;
 	unsigned best_rank = 0, lones = 0;
+
+	if (longest >= 0 && longest < 1000)
+		longest = 1000;
 
 	for (uint32_t i = 0; i < s->n_ended; i++) {
 		struct ended *c = &s->ended[i];
@@ -103,10 +107,11 @@ comes_from(struct session *s, const struct mstream *st, bool has_cursor, uint64_
 		rank = off <= 0.2 ? 4 : 0;
 		rank += same ? 1 : 0;
 		rank += has_cursor == (c->id != 0) ? 1 : 0;
-		/* Much sooner than asked, or without the cursor it holds, it
-		 * is somebody else. */
+		/* Much sooner than asked, much later than any backoff, or
+		 * without the cursor it holds, it is somebody else. */
 		if (c->get && has_cursor == (c->id != 0) &&
-		    age * 2 >= (s->retry_ms > 0 ? s->retry_ms : 0)) {
+		    age * 2 >= (s->retry_ms > 0 ? s->retry_ms : 0) &&
+		    (longest < 0 || age <= 10 * longest)) {
 			lones++;
 			lone = c;
 		}

@@ -268,6 +268,13 @@ judge_due(struct leapfrog *r, struct lf *s, ns_t now, uint32_t stream)
 
 enum shape { NOTHING, ONE, CHAIN, SUSPECTED, LEAPFROG };
 
+/* DETECTORS "Lineage": within a fifth of D; a small one needs some slack. */
+static bool
+about(ns_t t, ns_t d)
+{
+	return (t > d ? t - d : d - t) <= d / 5 + AT_ONCE;
+}
+
 /* Whether the evicted come back after one and the same delay, as a lineage
  * does.  Clients that come and go by chance look like comebacks, too. */
 static bool
@@ -276,10 +283,9 @@ steady(const struct lf *s)
 	ns_t min, max, d = s->n_delays ? median(s->delays, s->n_delays, &min, &max) : 0;
 	uint32_t alike = 0;
 
-	for (uint32_t i = 0; i < s->n_delays; i++) {
-		ns_t diff = s->delays[i] > d ? s->delays[i] - d : d - s->delays[i];
-		alike += diff <= d / 5 + AT_ONCE;
-	}
+	for (uint32_t i = 0; i < s->n_delays; i++)
+		alike += about(s->delays[i], d) ||
+		    (s->retry_ms >= 0 && about(s->delays[i], s->retry_ms * NS_MS));
 	return alike >= 2 && alike * 2 > s->n_delays;
 }
 
