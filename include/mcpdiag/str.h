@@ -45,10 +45,18 @@ str_pre(struct str s, struct str prefix)
 	return s.n >= prefix.n && memcmp(s.p, prefix.p, prefix.n) == 0;
 }
 
-/* Equal without regard to ASCII case. */
-bool str_ieq(struct str a, struct str b);
 /* Starts with `prefix` without regard to ASCII case. */
 bool str_ipre(struct str s, struct str prefix);
+
+/* Equal without regard to ASCII case.  Most strings that are compared differ
+ * in length or in their last letter: those need no call. */
+static inline bool
+str_ieq(struct str a, struct str b)
+{
+	return a.n == b.n && (a.n == 0 ||
+	    (((a.p[a.n - 1] ^ b.p[b.n - 1]) & 0xdf) == 0 && str_ipre(a, b)));
+}
+
 /* Offset of `needle` in `s`, or SIZE_MAX. */
 size_t str_find(struct str s, struct str needle);
 /* Without leading and trailing SP and HTAB (RFC 9110 OWS). */

@@ -18,12 +18,6 @@ str_ipre(struct str s, struct str prefix)
 	return true;
 }
 
-bool
-str_ieq(struct str a, struct str b)
-{
-	return a.n == b.n && str_ipre(a, b);
-}
-
 size_t
 str_find(struct str s, struct str needle)
 {

@@ -148,10 +148,10 @@ tell_conn(struct model *m, struct mconn *c)
 }
 
 static void
-free_exchange(struct mexch *x)
+free_exchange(struct model *m, struct mexch *x)
 {
 	DL_DELETE(x->conn->list, x);
-	session_drop(x);
+	session_drop(m, x);
 	free(x->cursor);
 	free(x->agent);
 	free(x->client);
@@ -160,10 +160,10 @@ free_exchange(struct mexch *x)
 }
 
 static void
-maybe_free(struct mexch *x)
+maybe_free(struct model *m, struct mexch *x)
 {
 	if (x->req_done && x->resp_done)
-		free_exchange(x);
+		free_exchange(m, x);
 }
 
 void
@@ -199,7 +199,7 @@ model_conn_end(struct model *m, struct mconn *c, struct at at)
 
 		if (x->st)
 			stream_close(m, x, EV_LOST, 0, at);
-		free_exchange(x);
+		free_exchange(m, x);
 	}
 	c->ep->n_refs--;
 	free(c->client);
@@ -229,6 +229,7 @@ model_stall(struct model *m, struct mconn *c, uint64_t bytes, bool zero_window,
 	struct mexch *x, *open = NULL;
 	struct ev e;
 
+	tell_conn(m, c);
 	DL_FOREACH(c->list, x) {
 		if (x->st)
 			open = x;
@@ -341,13 +342,13 @@ model_request(struct model *m, struct mconn *c, const struct model_request *r, s
 	if (!x->ep->mcp)
 		exchange_score(m, x, request_points(x, r));
 	if (x->has_sid && !x->modern) {
-		session_hold(x, session_by_sid(m, c->ep, r->session_id, at));
+		session_hold(m, x, session_by_sid(m, c->ep, r->session_id, at));
 		if (x->s->revision == NULL && r->protocol_version.p) {
 			session_set(&x->s->revision, r->protocol_version);
 			session_tell(m, x->s, at);
 		}
 	} else if (x->post && r->target.n && !x->modern)
-		session_hold(x, session_find_uri(m, c->ep, r->target));
+		session_hold(m, x, session_find_uri(m, c->ep, r->target));
 	if (x->s && x->s->agent == NULL && r->user_agent.p)
 		session_set(&x->s->agent, r->user_agent);
 	tell_request(m, x, r, at);
@@ -454,7 +455,7 @@ model_request_end(struct model *m, struct mexch *x, enum ev_end end, uint64_t by
 	e.u.end.end = end;
 	e.u.end.bytes = bytes;
 	model_emit(m, x->ep, &e);
-	maybe_free(x);
+	maybe_free(m, x);
 }
 
 static void
@@ -488,7 +489,7 @@ find_session(struct model *m, struct mexch *x, const struct model_response *r, s
 		s = session_logical(m, x, at);
 	else
 		return;
-	session_hold(x, s);
+	session_hold(m, x, s);
 	if (x->client)
 		set_software(&s->client, str_c(x->client), STR_NONE);
 	if (s->agent == NULL && x->agent)
@@ -670,15 +671,17 @@ model_response_end(struct model *m, struct mexch *x, enum ev_end end, uint64_t b
 	if (x->s && end != EV_OPEN &&
 	    (legacy || (x->del && x->has_sid && x->status / 100 == 2)))
 		end_session(m, x, at);
-	maybe_free(x);
+	maybe_free(m, x);
 }
 
 void
 model_anomaly(struct model *m, struct mconn *c, const char *name, const char *text,
     struct at at)
 {
-	struct ev e = conn_ev(c, EV_ANOMALY, EV_C2S, at);
+	struct ev e;
 
+	tell_conn(m, c);
+	e = conn_ev(c, EV_ANOMALY, EV_C2S, at);
 	e.u.note.name = str_c(name);
 	e.u.note.text = str_c(text);
 	model_emit(m, c->ep, &e);

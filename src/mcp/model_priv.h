@@ -54,6 +54,7 @@ struct mstream {
 struct session {
 	UT_hash_handle hh;		/* by key, in model.sessions */
 	struct session *prev, *next;	/* by last use */
+	struct session *dprev, *dnext;	/* in model.dead, if `dead` */
 	uint32_t n;
 	char *key;			/* table key: endpoint and id */
 	struct endpoint *ep;
@@ -61,6 +62,7 @@ struct session {
 	uint32_t refs;			/* exchanges that point here */
 	enum ev_transport transport;
 	bool inferred;			/* a logical client, not an id */
+	bool dead;			/* deleted, and nothing points here */
 	bool deleted, offered, list_changed, told;
 	uint32_t signs, told_signs;
 	char *revision, *client, *server, *agent;
@@ -121,7 +123,8 @@ struct model {
 	ev_fn *out;
 	void *arg;
 	struct endpoint *endpoints, *ep_lru;
-	struct session *sessions, *s_lru;
+	struct session *sessions, *s_lru, *dead;
+	uint32_t n_dead;
 	uint32_t n_conn, n_x, n_stream, n_session;
 	uint64_t told_eps;
 	struct buf scratch;		/* strings of the event being told */
@@ -142,8 +145,8 @@ struct session *session_by_sid(struct model *, struct endpoint *, struct str sid
 struct session *session_by_uri(struct model *, struct endpoint *, struct str uri, struct at);
 struct session *session_find_uri(struct model *, struct endpoint *, struct str target);
 struct session *session_logical(struct model *, struct mexch *, struct at);
-void session_hold(struct mexch *, struct session *);	/* x->s = s */
-void session_drop(struct mexch *);
+void session_hold(struct model *, struct mexch *, struct session *); /* x->s = s */
+void session_drop(struct model *, struct mexch *);
 void session_touch(struct model *, struct session *);
 /* Emits EV_SESSION when something new is known. */
 void session_tell(struct model *, struct session *, struct at);

@@ -69,9 +69,24 @@ free_tables(struct session *s)
 	s->n_ended = s->cap_ended = 0;
 }
 
+/* What comes on a session after its end is still known as such, but not for
+ * ever: so many of the ended ones are kept. */
+#define MAX_DEAD 1024
+
+static void
+leave_dead(struct model *m, struct session *s)
+{
+	if (!s->dead)
+		return;
+	s->dead = false;
+	DL_DELETE2(m->dead, s, dprev, dnext);
+	m->n_dead--;
+}
+
 static void
 remove_session(struct model *m, struct session *s)
 {
+	leave_dead(m, s);
 	s->ep->n_refs--;
 	HASH_DEL(m->sessions, s);
 	DL_DELETE(m->s_lru, s);
@@ -243,18 +258,20 @@ session_logical(struct model *m, struct mexch *x, struct at at)
 }
 
 void
-session_hold(struct mexch *x, struct session *s)
+session_hold(struct model *m, struct mexch *x, struct session *s)
 {
 	if (x->s)
-		x->s->refs--;
+		session_drop(m, x);
 	x->s = s;
 	x->session_n = s ? s->n : 0;
-	if (s)
+	if (s) {
 		s->refs++;
+		leave_dead(m, s);
+	}
 }
 
 void
-session_drop(struct mexch *x)
+session_drop(struct model *m, struct mexch *x)
 {
 	struct session *s = x->s;
 
@@ -262,8 +279,13 @@ session_drop(struct mexch *x)
 		return;
 	s->refs--;
 	x->s = NULL;
-	if (s->deleted && s->refs == 0)
-		free_tables(s);
+	if (!s->deleted || s->refs || s->dead)
+		return;
+	free_tables(s);
+	s->dead = true;
+	DL_APPEND2(m->dead, s, dprev, dnext);
+	if (++m->n_dead > MAX_DEAD)
+		remove_session(m, m->dead);
 }
 
 void

@@ -297,9 +297,9 @@ stream_event(struct model *m, struct mexch *x, const struct model_sse *v, struct
 
 		if (legacy) {
 			exchange_score(m, x, 5);
-			session_hold(x, session_by_uri(m, x->conn->ep, v->uri, at));
+			session_hold(m, x, session_by_uri(m, x->conn->ep, v->uri, at));
 		} else if (x->s == NULL && x->conn->ep->mcp)
-			session_hold(x, session_logical(m, x, at));
+			session_hold(m, x, session_logical(m, x, at));
 		stream_tell(m, x, legacy ? EV_LEGACY :
 		    x->cursor ? EV_RESUMED : EV_STANDALONE);
 	}

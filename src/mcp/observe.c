@@ -83,13 +83,8 @@ take_headers(const struct http1_head *h, const struct wanted *table, void *out)
 	for (uint32_t i = 0; i < h->n_headers; i++) {
 		struct str name = h->headers[i].name, *to;
 
-		if (name.n == 0)
-			continue;
 		for (const struct wanted *w = table; w->name.p; w++) {
-			/* Most differ in length or in the last letter. */
-			if (w->name.n != name.n ||
-			    ((name.p[name.n - 1] ^ w->name.p[name.n - 1]) & 0x5f) ||
-			    !str_ieq(name, w->name))
+			if (!str_ieq(name, w->name))
 				continue;
 			to = (struct str *)(void *)((char *)out + w->offset);
 			if (to->p == NULL)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "mcpdiag/intern.h"
 #include "mcpdiag/map.h"
 
 #define MAX_ROLES 256		/* of one stream */
@@ -48,6 +49,7 @@ struct recent {				/* a request, by its exchange */
 };
 
 struct timeline {
+	struct intern names;	/* of sessions: client, server, ... */
 	struct limits lim;
 	struct tl_counts counts;
 	struct index by_stream, by_session;
@@ -140,6 +142,16 @@ set(char **field, struct str s)
 	*field = xmemdup0(s.p, s.n);
 }
 
+/* What thousands of sessions have in common. */
+static void
+set_name(struct timeline *tl, char **field, struct str s)
+{
+	if (s.p == NULL || (*field && str_eq(str_c(*field), s)))
+		return;
+	intern_put(&tl->names, *field);
+	*field = intern_get(&tl->names, s);
+}
+
 static void
 add_note(struct timeline *tl, struct str name, struct str text, bool anomaly,
     uint32_t pkt)
@@ -180,17 +192,17 @@ free_stream(struct snode *s)
 }
 
 static void
-free_session(struct sess *s)
+free_session(struct timeline *tl, struct sess *s)
 {
 	free(s->s.key);
-	free(s->s.revision);
-	free(s->s.client);
-	free(s->s.server);
-	free(s->s.endpoint);
-	free(s->s.looks_like);
-	free(s->s.evidence);
-	free(s->s.client_looks_like);
-	free(s->s.client_evidence);
+	intern_put(&tl->names, s->s.revision);
+	intern_put(&tl->names, s->s.client);
+	intern_put(&tl->names, s->s.server);
+	intern_put(&tl->names, s->s.endpoint);
+	intern_put(&tl->names, s->s.looks_like);
+	intern_put(&tl->names, s->s.evidence);
+	intern_put(&tl->names, s->s.client_looks_like);
+	intern_put(&tl->names, s->s.client_evidence);
 	free(s->s.streams);
 	free(s);
 }
@@ -276,7 +288,7 @@ drop_session(struct timeline *tl)
 	tl->sorder[s->at] = NULL;
 	tl->n_sessions--;
 	tl->dropped_sessions++;
-	free_session(s);
+	free_session(tl, s);
 	if (tl->n_sorder > 16 && tl->n_sessions < tl->n_sorder / 2)
 		tidy_sessions(tl);
 }
@@ -347,14 +359,14 @@ on_session(struct timeline *tl, const struct ev *e)
 		index_put(&tl->by_session, s->s.n, s);
 	}
 	set(&s->s.key, e->u.session.key);
-	set(&s->s.revision, e->u.session.revision);
-	set(&s->s.client, e->u.session.client);
-	set(&s->s.server, e->u.session.server);
-	set(&s->s.endpoint, e->u.session.endpoint);
-	set(&s->s.looks_like, e->u.session.looks_like);
-	set(&s->s.evidence, e->u.session.evidence);
-	set(&s->s.client_looks_like, e->u.session.client_looks_like);
-	set(&s->s.client_evidence, e->u.session.client_evidence);
+	set_name(tl, &s->s.revision, e->u.session.revision);
+	set_name(tl, &s->s.client, e->u.session.client);
+	set_name(tl, &s->s.server, e->u.session.server);
+	set_name(tl, &s->s.endpoint, e->u.session.endpoint);
+	set_name(tl, &s->s.looks_like, e->u.session.looks_like);
+	set_name(tl, &s->s.evidence, e->u.session.evidence);
+	set_name(tl, &s->s.client_looks_like, e->u.session.client_looks_like);
+	set_name(tl, &s->s.client_evidence, e->u.session.client_evidence);
 	s->s.transport = e->u.session.transport;
 	s->s.inferred = (e->flags & EVF_INFERRED) != 0;
 	s->s.offered = e->u.session.offered;
@@ -554,7 +566,7 @@ timeline_free(struct timeline *tl)
 			free_stream(tl->order[i]);
 	for (uint32_t i = 0; i < tl->n_sorder; i++)
 		if (tl->sorder[i])
-			free_session(tl->sorder[i]);
+			free_session(tl, tl->sorder[i]);
 	for (uint32_t i = 0; i < tl->n_notes; i++) {
 		free(tl->notes[i].name);
 		free(tl->notes[i].text);
