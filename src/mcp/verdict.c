@@ -235,6 +235,18 @@ say_fault(struct buf *b, const struct verdict *v, const struct timeline *tl)
 		(void)buf_fmt(b, "; and %u more finding%s", more, S(more));
 }
 
+/* Whether a filter kept packets out (a note of the pipeline says so). */
+static bool
+filtered(const struct timeline *tl)
+{
+	const struct tl_note *n;
+
+	for (uint32_t i = 0; (n = timeline_note(tl, i)) != NULL; i++)
+		if (strcmp(n->name, "filter") == 0)
+			return true;
+	return false;
+}
+
 static void
 say(struct verdict *v, const struct timeline *tl)
 {
@@ -272,7 +284,9 @@ say(struct verdict *v, const struct timeline *tl)
 		    "carry MCP over HTTP", ULL(packets), S(packets));
 		break;
 	case VERDICT_EMPTY:
-		(void)buf_adds(&b, STR("no packets in the capture"));
+		(void)buf_adds(&b, filtered(tl) ?
+		    STR("no packet passes the filter") :
+		    STR("no packets in the capture"));
 		break;
 	}
 	v->text = text_of(&b);

@@ -29,6 +29,7 @@ says "a folder" 3 'captures: ' analyze captures
 pcap_header >"$tmp/none.pcap"
 exits "a capture without packets is sound" 0 analyze "$tmp/none.pcap"
 prints "and it is said" '^no packets in the capture' analyze "$tmp/none.pcap"
+prints "a filter that lets nothing pass is named" '^no packet passes the filter' analyze -f 'tcp port 1' captures/leapfrog-rmcp0.15.0-ts1.23.pcap
 run analyze --require-mcp "$tmp/none.pcap"
 check "but not with --require-mcp" test "$status" -eq 3
 check "which is said too" grep -q 'no packets' "$tmp/err"
