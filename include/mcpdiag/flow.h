@@ -97,6 +97,8 @@ void flows_seg(struct flows *, const struct seg *);
 void flows_expect(struct flows *, struct seg *, unsigned n);
 /* Time passes: declares gaps, stalls, and forgets closed connections. */
 void flows_tick(struct flows *, ns_t now);
+/* Forgets the longest idle half of all connections (FLOW_EVICTED). */
+void flows_shed(struct flows *, struct at);
 /* End of the capture: all that is held comes out, all is closed. */
 void flows_eof(struct flows *, struct at);
 const struct flow_stats *flows_stats(const struct flows *);

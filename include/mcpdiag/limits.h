@@ -11,7 +11,7 @@
 
 /* name in --limit, field, default, smallest accepted, what it bounds */
 #define LIMITS(X) \
-	X("memory",      memory,      256ULL << 20, 1 << 20, "total memory, bytes") \
+	X("memory",      memory,      256ULL << 20, 1 << 20, "heap of the whole program, bytes") \
 	X("flows",       flows,       65536,        16,  "TCP connections tracked at once") \
 	X("ooo",         ooo,         1ULL << 20,   64,  "out-of-order bytes held for one connection") \
 	X("fragments",   fragments,   1ULL << 20,   1024, "bytes of IP fragments held") \
@@ -19,7 +19,6 @@
 	X("pipeline",    pipeline,    1024,         4,   "requests waiting for a response on one connection") \
 	X("sse-line",    sse_line,    64ULL << 10,  16,  "SSE id, event and retry fields, bytes") \
 	X("sse-event",   sse_event,   16ULL << 20,  64,  "data of one SSE event that is scanned, bytes") \
-	X("json",        json,        16ULL << 20,  64,  "one JSON body that is scanned, bytes") \
 	X("json-depth",  json_depth,  64,           4,   "nesting of JSON that is followed") \
 	X("json-value",  json_value,  1024,         16,  "one JSON id, method or name kept, bytes") \
 	X("decoded",     decoded,     16ULL << 20,  64,  "one decompressed body, bytes") \

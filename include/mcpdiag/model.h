@@ -85,6 +85,9 @@ void model_anomaly(struct model *, struct mconn *, const char *name, const char 
 /* Something that keeps the whole run from a full verdict. */
 void model_note(struct model *, const char *name, const char *text, struct at);
 
+/* Forgets the longest idle half of the sessions that nothing is open on. */
+void model_shed(struct model *);
+
 struct model_total {		/* what the layers below know at the end */
 	uint64_t packets, tcp_connections, gaps, gap_bytes, dropped, truncated;
 	uint64_t encrypted, http2, other;

@@ -1,5 +1,6 @@
 #include "mcpdiag/xmem.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,6 +36,18 @@ void *
 xrealloc(void *p, size_t n)
 {
 	return check(realloc(p, n ? n : 1));
+}
+
+size_t
+xmem_used(void)
+{
+#ifdef __GLIBC__
+	struct mallinfo2 mi = mallinfo2();
+
+	return mi.uordblks + mi.hblkhd;
+#else
+	return 0;
+#endif
 }
 
 void *

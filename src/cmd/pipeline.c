@@ -11,6 +11,7 @@
 #include "mcpdiag/xmem.h"
 
 #define TICK (10 * NS_MS)
+#define LOOK_EVERY 4096		/* packets, at memory use */
 #define MAX_LINKTYPES 8
 
 #define ULL(v) ((unsigned long long)(v))
@@ -27,6 +28,8 @@ struct pipeline {
 	struct at now;			/* the last packet */
 	ns_t next_tick;
 	uint64_t kept_out;		/* by the filter */
+	uint64_t next_look;		/* packets, at memory use */
+	bool shed;
 	struct {
 		uint32_t linktype;
 		uint64_t n;
@@ -209,6 +212,28 @@ flush(struct pipeline *p, struct seg *segs, unsigned n)
 	}
 }
 
+/* The other limits bound each part; this one bounds their sum.  What has been
+ * idle longest goes, by halves, until it fits. */
+static void
+mind_memory(struct pipeline *p)
+{
+	size_t max = (size_t)p->opts.limits.memory, used;
+
+	if (p->total.packets < p->next_look)
+		return;
+	p->next_look = p->total.packets + LOOK_EVERY;
+	for (int i = 0; i < 8 && (used = xmem_used()) > max; i++) {
+		flows_shed(p->flows, p->now);
+		model_shed(p->model);
+		if (!p->shed)
+			pipeline_note(p, "limit", "memory use reached --limit memory=; "
+			    "the longest idle connections and sessions are forgotten");
+		p->shed = true;
+		if (xmem_used() + (used >> 6) > used)
+			break;			/* it is not held there */
+	}
+}
+
 unsigned
 pipeline_packets(struct pipeline *p, const struct packet *pk, unsigned n)
 {
@@ -234,6 +259,7 @@ pipeline_packets(struct pipeline *p, const struct packet *pk, unsigned n)
 		}
 	}
 	flush(p, segs, n_segs);
+	mind_memory(p);
 	return passed;
 }
 

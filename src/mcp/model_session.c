@@ -128,6 +128,21 @@ make_room(struct model *m)
 }
 
 void
+model_shed(struct model *m)
+{
+	unsigned n = HASH_COUNT(m->sessions) / 2;
+	struct session *s, *tmp;
+
+	DL_FOREACH_SAFE(m->s_lru, s, tmp) {
+		if (n == 0)
+			break;
+		n--;
+		if (s->refs == 0)
+			remove_session(m, s);
+	}
+}
+
+void
 session_touch(struct model *m, struct session *s)
 {
 	if (m->s_lru->prev == s)	/* already the newest */

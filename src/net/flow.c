@@ -664,6 +664,24 @@ flows_tick(struct flows *fs, ns_t t)
 }
 
 void
+flows_shed(struct flows *fs, struct at at)
+{
+	static const enum flow_state order[] = { FLOW_CLOSED, FLOW_HALF, FLOW_OPEN };
+	unsigned n = (HASH_COUNT(fs->table) + 1) / 2;
+
+	for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
+		for (; n && fs->lists[order[i]]; n--) {
+			struct flow *f = fs->lists[order[i]];
+
+			if (f->state != FLOW_CLOSED) {
+				finish(fs, f, FLOW_EVICTED, at);
+				fs->stats.evicted++;
+			}
+			forget(fs, f);
+		}
+}
+
+void
 flows_eof(struct flows *fs, struct at at)
 {
 	struct flow *f, *tmp;

@@ -1,6 +1,7 @@
 /* pipeline: the notes and totals that only the wiring knows. */
 #include "mcpdiag/pipeline.h"
 #include "mcpdiag/verdict.h"
+#include "mcpdiag/xmem.h"
 #include "util.h"
 
 #define ETHERNET 1
@@ -206,6 +207,40 @@ events_in_place_of_packets(void **state)
 	buf_fini(&trace);
 }
 
+/* 40,000 connections at once, with room for a few thousand of them. */
+static void
+memory_is_bounded(void **state)
+{
+	struct pipeline_opts opts = { .filter = NULL };
+	struct pipeline *p;
+	size_t before = xmem_used(), most = 0;
+	uint8_t in[sizeof syn];
+
+	(void)state;
+	limits_init(&opts.limits);
+	opts.limits.memory = before + (3 << 20);
+	p = pipeline_new(&opts);
+	memcpy(in, syn, sizeof in);
+	for (uint32_t i = 1; i <= 40000; i++) {
+		struct packet pk = { .t = T0 + i * NS_US, .pkt = i, .linktype = RAW,
+		    .len = sizeof in, .wire_len = sizeof in, .data = in };
+
+		in[14] = (uint8_t)(i >> 16);	/* 10.0.x.1, and the port */
+		in[20] = (uint8_t)(i >> 8);
+		in[21] = (uint8_t)i;
+		assert_int_equal(pipeline_packets(p, &pk, 1), 1);
+		most = xmem_used() > most ? xmem_used() : most;
+	}
+	pipeline_end(p);
+	assert_int_equal(timeline_total(pipeline_timeline(p))->u.total.tcp_connections,
+	    40000);
+	if (before) {			/* 0: the system cannot tell */
+		assert_true(noted(p, "limit", "--limit memory="));
+		assert_true(most < before + (6 << 20));
+	}
+	pipeline_free(p);
+}
+
 int
 main(void)
 {
@@ -215,6 +250,7 @@ main(void)
 		cmocka_unit_test(what_cannot_be_read_is_said),
 		cmocka_unit_test(no_tcp_is_said),
 		cmocka_unit_test(a_filter_keeps_out),
+		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(files_are_told),
 		cmocka_unit_test(events_in_place_of_packets),
 	};
