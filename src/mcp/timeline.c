@@ -163,9 +163,9 @@ add_note(struct timeline *tl, struct str name, struct str text, bool anomaly,
 		if (n->anomaly != anomaly || !str_eq(str_c(n->name), name))
 			continue;
 		same = n;
-		/* An anomaly is counted by its name, a note by its words;
-		 * when there are too many of them, by its name too. */
-		if (anomaly || str_eq(str_c(n->text), text))
+		/* Counted by its words: one name, "limit", is many things.
+		 * When there are too many of them, by its name alone. */
+		if (str_eq(str_c(n->text), text))
 			goto count;
 	}
 	n = same;

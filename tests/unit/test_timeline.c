@@ -274,9 +274,9 @@ notes_add_up(void **state)
 	uint32_t n = 0;
 
 	(void)state;
-	note(tl, EV_ANOMALY, "bare-lf", "one", 5);
-	note(tl, EV_ANOMALY, "bare-lf", "other words", 9);
-	note(tl, EV_NOTE, "bare-lf", "a note, not an anomaly", 1);
+	note(tl, EV_ANOMALY, "limit", "one", 5);
+	note(tl, EV_ANOMALY, "limit", "one", 9);
+	note(tl, EV_NOTE, "limit", "a note, not an anomaly", 1);
 	note(tl, EV_NOTE, "limit", "a", 0);
 	note(tl, EV_NOTE, "limit", "b", 0);
 	note(tl, EV_NOTE, "limit", "a", 0);
@@ -286,6 +286,9 @@ notes_add_up(void **state)
 	assert_false(timeline_note(tl, 1)->anomaly);
 	assert_int_equal(timeline_note(tl, 2)->count, 2);
 	assert_int_equal(timeline_note(tl, 3)->count, 1);
+	note(tl, EV_ANOMALY, "limit", "another one", 7);
+	assert_int_equal(timeline_note(tl, 4)->count, 1);
+	assert_int_equal(timeline_note(tl, 4)->pkt, 7);
 	for (int i = 0; i < 5000; i++) {
 		(void)snprintf(text, sizeof text, "%d", i);
 		note(tl, EV_NOTE, i % 2 ? text : "limit", text, 0);
