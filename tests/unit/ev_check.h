@@ -23,7 +23,8 @@ struct ev_check {
 	struct ev_check_stream *stream;
 	struct ev_check_x *x;
 	uint32_t cap_stream, cap_x, n_stream, n_x;	/* one past the last id */
-	uint32_t findings, conns;
+	bool *conn;		/* told */
+	uint32_t cap_conn, n_conn, findings;
 	bool dropped;		/* events from before a server was known */
 	bool over;
 };
@@ -43,6 +44,7 @@ ev_check_fini(struct ev_check *c)
 {
 	free(c->stream);
 	free(c->x);
+	free(c->conn);
 }
 
 static inline struct ev_check_stream *
@@ -82,7 +84,8 @@ ev_check_owner(struct ev_check *c, const struct ev *e)
 	if (s->role != EV_PRESUMED && s->role != EV_PRIMARY)
 		return;
 	for (uint32_t i = 0; i < c->n_stream; i++)
-		if (i != e->stream && c->stream[i].session == e->session)
+		if (i != e->stream && c->stream[i].session == e->session &&
+		    !c->stream[i].ended)
 			EV_CHECK(c->stream[i].role != EV_PRESUMED &&
 			    c->stream[i].role != EV_PRIMARY, e);
 }
@@ -132,6 +135,11 @@ ev_check(struct ev_check *c, const struct ev *e)
 
 	EV_CHECK(!c->over, e);
 	EV_CHECK(e->type < EV_N_TYPES, e);
+	while (c->n_conn <= e->conn) {
+		c->conn = xgrow(c->conn, c->n_conn, &c->cap_conn, sizeof *c->conn);
+		c->conn[c->n_conn++] = false;
+	}
+	EV_CHECK(e->type == EV_CONN || e->conn == 0 || c->conn[e->conn] || c->dropped, e);
 	x = ev_check_x(c, e->x);
 	switch (e->type) {
 	case EV_STREAM: case EV_STREAM_END: case EV_SSE: case EV_COMMENT:
@@ -184,7 +192,8 @@ ev_check(struct ev_check *c, const struct ev *e)
 		break;
 	case EV_CONN:
 		EV_CHECK(e->conn && e->u.conn.client.p && e->u.conn.server.p, e);
-		c->conns++;
+		EV_CHECK(!c->conn[e->conn], e);
+		c->conn[e->conn] = true;
 		break;
 	case EV_FILE: case EV_CONN_END: case EV_STALL: case EV_GAP: case EV_ANOMALY:
 	case EV_N_TYPES:

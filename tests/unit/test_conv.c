@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "conv.h"
+#include "conv_script.h"
 #include "ev_check.h"
 #include "mcpdiag/engine.h"
 #include "mcpdiag/map.h"
@@ -669,6 +670,8 @@ main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], "--events") == 0)
 		return show_events(argv[2]);
+	if (argc == 3 && strcmp(argv[1], "--script") == 0)
+		return conv_write_script(argv[2]);
 	n = find_all(argc, argv, all);
 	if (n == 0) {
 		(void)fprintf(stderr, "no *.conv found: name the folder\n");

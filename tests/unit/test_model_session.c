@@ -225,7 +225,7 @@ test_sessions_limit(void **state)
 	struct fix *f = fix_new(false, 0, 4);
 	struct mconn *c = conn(f, "1.1.1.1:1", "2.2.2.2:2");
 	struct mexch *held, *x;
-	char sid[8];
+	char sid[16];
 
 	(void)state;
 	held = ask(f, c, &(struct ask){ .method = "GET", .sid = "held" });
