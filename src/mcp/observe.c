@@ -9,6 +9,8 @@ find(struct oconn *c, uint32_t n)
 {
 	struct ox *x;
 
+	if (c->list && c->list->prev->n == n)	/* the newest */
+		return c->list->prev;
 	DL_FOREACH(c->list, x) {
 		if (x->n == n)
 			return x;
@@ -22,6 +24,7 @@ free_ox(struct ox *x)
 	struct observe *o = x->conn->o;
 
 	DL_DELETE(x->conn->list, x);
+	x->conn->n_list--;
 	body_free(o, &x->req);
 	body_free(o, &x->resp);
 	sse_free(x->sse);
@@ -39,7 +42,24 @@ new_ox(struct oconn *c, uint32_t n, struct at at)
 	x->n = n;
 	x->at = at;
 	DL_APPEND(c->list, x);
+	c->n_list++;
 	return x;
+}
+
+/* One connection may ask for ever and never be answered: what has waited
+ * longest is given up.  An answer that comes all the same is then one to a
+ * request that was not captured. */
+static void
+give_up_oldest(struct oconn *c, struct at at)
+{
+	struct ox *x = c->list;
+
+	while (x->answered && x->next)
+		x = x->next;
+	if (!x->req_over || x->answered)
+		return;
+	model_response_end(c->o->m, x->x, EV_LOST, 0, EVF_CUT, at);
+	free_ox(x);
 }
 
 /* Headers that the model wants, and where they go; looked at once each. */
@@ -98,9 +118,12 @@ static void
 on_request(void *arg, const struct http1_head *h, struct at at)
 {
 	struct oconn *c = arg;
-	struct ox *x = new_ox(c, h->n, at);
 	struct model_request r = { .n = h->n, .head_lost = h->head_lost };
+	struct ox *x;
 
+	if (c->n_list > c->o->lim.pipeline)
+		give_up_oldest(c, at);
+	x = new_ox(c, h->n, at);
 	r.method = h->method;
 	r.target = h->target;
 	take_headers(h, of_request, &r);
@@ -220,6 +243,7 @@ on_response(void *arg, const struct http1_head *h, struct at at)
 		model_request_end(c->o->m, x->x, EV_LOST, 0, EVF_HEAD_LOST, at);
 	}
 	x->at = at;
+	x->answered = true;
 	if (h->head_lost) {
 		x->sniff_sse = true;	/* the body tells what it is */
 		return;

@@ -37,6 +37,7 @@ struct ox {
 	bool foreign;			/* a method that MCP does not use */
 	bool rpc;			/* it has carried JSON-RPC */
 	bool sniff_sse;			/* head lost: is the body an event stream? */
+	bool answered;			/* its response has begun */
 	struct body resp, req;
 	/* event stream */
 	const char *stash;		/* lent data of the event being read */
@@ -49,6 +50,7 @@ struct oconn {
 	struct observe *o;
 	struct http1 *http;
 	struct ox *list;
+	uint32_t n_list;
 	/* Where the open event stream keeps its state: fetched ahead. */
 	const char *hot_sse, *hot_x;
 	int client_dir;

@@ -561,13 +561,42 @@ test_limits(void **state)
 	buf_fini(&b);
 }
 
+/* What has waited longest is given up; its answer comes from nowhere, and
+ * those of the others still find theirs. */
+static void
+test_pipeline_limit(void **state)
+{
+	static const char want[] =
+	    "GET /mcp\nasked complete 0\nGET /mcp\nasked complete 0\n"
+	    "GET /mcp\nasked complete 0\nGET /mcp\nasked complete 0\n"
+	    "anomaly limit\nGET /mcp\nasked complete 0\n"
+	    "done lost 0\nGET /mcp\nasked complete 0\n"
+	    "-\nasked lost 0 lost\n405 content-length lost\ndone complete 0 lost\n"
+	    "406 content-length\ndone complete 0\n";
+	struct limits lim;
+	struct run r;
+
+	(void)state;
+	limits_init(&lim);
+	lim.pipeline = 4;
+	run_begin(&r, &lim, false);
+	for (int i = 0; i < 6; i++)
+		run_data(&r, 0, GET, sizeof GET - 1);
+	run_data(&r, 1, "HTTP/1.1 405" NONE, sizeof "HTTP/1.1 405" NONE - 1);
+	run_data(&r, 1, "HTTP/1.1 406" NONE, sizeof "HTTP/1.1 406" NONE - 1);
+	run_end(&r);
+	if (str_find(buf_str(&r.trace), str_c(want)) != 0)
+		fail_msg("%.*s", STR_ARG(buf_str(&r.trace)));
+	buf_fini(&r.trace);
+}
+
 int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_sniff),
 		cmocka_unit_test(test_gaps), cmocka_unit_test(test_gzip),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limits), cmocka_unit_test(test_pipeline_limit),
 	};
 
 	return cmocka_run_group_tests_name("observe", tests, NULL, NULL);
