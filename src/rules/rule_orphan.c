@@ -28,6 +28,7 @@ drop(struct orphan *r, struct oc *s)
 	free(s->open);
 	free(s->silent);
 	idtab_fini(&s->given);
+	idtab_fini(&s->answered);
 	free(s);
 }
 
@@ -65,6 +66,7 @@ session(struct orphan *r, uint32_t n)
 	s = xcalloc(1, sizeof *s);
 	s->session = n;
 	idtab_init(&s->given, (uint32_t)r->lim.ids);
+	idtab_init(&s->answered, (uint32_t)r->lim.ids);
 	HASH_ADD(hh, r->sessions, session, sizeof s->session, s);
 	return s;
 }
@@ -203,6 +205,8 @@ on_stream(struct orphan *r, struct oc *s, const struct ev *e)
 	*o = (struct open){ .stream = e->stream, .conn = e->conn, .x = e->x,
 	    .flags = e->flags, .head = { e->t, e->pkt }, .role = EV_SHADOW,
 	    .has_cursor = cursor.p != NULL, .known = e->u.stream.givers > 0 };
+	o->finished = e->u.stream.givers == 1 &&
+	    idtab_get(&s->answered, e->u.stream.resumes);
 	o->numeric = cursor.p && number_of(cursor, &o->cursor_n);
 	if (s->headless.t && s->late_stream == 0)
 		s->late_stream = e->stream;
@@ -236,7 +240,10 @@ on_stream_end(struct orphan *r, struct oc *s, const struct ev *e)
 	struct open *o = open_of(s, e->stream);
 	struct at at = { e->t, e->pkt };
 	ns_t age;
+	int fresh;
 
+	if (e->u.stream_end.had_response)
+		(void)idtab_put(&s->answered, e->stream, &fresh);
 	if (o == NULL)
 		return;
 	o->flags |= e->flags;

@@ -12,7 +12,6 @@
 #define STAYS NS_S		/* how long an old stream must stay open */
 #define ZOMBIE NS_S		/* silence of a resumed, finished request */
 #define UNKNOWN (2 * NS_S)	/* silence of an unknown cursor */
-#define KEEPALIVE (15 * NS_S)	/* when the server has not shown its own */
 #define CHANNEL_LESS (60 * NS_S)
 #define LATE_WRITE (200 * NS_MS) /* after the client's close: not in flight */
 #define MAX_OPEN 128
@@ -23,6 +22,7 @@ struct open {				/* a GET stream of the session */
 	uint64_t cursor_n;		/* Last-Event-ID as a number */
 	bool has_cursor, numeric, known, of_post, given_twice;
 	bool first_id_seen, complained;
+	bool finished;			/* resumes a request that was answered */
 	enum ev_role role;
 	bool was_primary, took_over;
 	uint32_t events, comments, common;
@@ -45,6 +45,7 @@ struct oc {				/* one session */
 	struct open *open;
 	uint32_t n_open, cap_open;
 	struct idtab given;		/* ids that were delivered with data */
+	struct idtab answered;		/* streams that carried a response */
 	struct silent *silent;		/* ended without a byte */
 	uint32_t n_silent, cap_silent;
 	/* headless */

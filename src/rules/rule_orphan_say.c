@@ -161,12 +161,10 @@ static const char *
 zombie_why(const struct orphan *r, const struct oc *s, const struct open *o, ns_t life,
     enum confidence *conf)
 {
-	ns_t interval = s->keepalive ? s->keepalive : KEEPALIVE;
-
 	*conf = CONF_MEDIUM;
 	if (!o->has_cursor || o->events || o->comments || o->took_over || orphan_torn(o))
 		return NULL;
-	if (life > 3 * interval) {
+	if (s->keepalive && life > 3 * s->keepalive) {
 		*conf = CONF_HIGH;
 		return "not one byte came in more than three keep-alive intervals";
 	}
@@ -175,7 +173,7 @@ zombie_why(const struct orphan *r, const struct oc *s, const struct open *o, ns_
 	if (s->keepalive || s->takeovers || s->midstream ||
 	    engine_looks(r->engine, s->session, "rmcp"))
 		return NULL;
-	if (o->of_post && life >= ZOMBIE)
+	if (o->finished && life >= ZOMBIE)
 		return "its cursor belongs to a request that had been answered";
 	if (!o->known && life >= UNKNOWN && engine_complete(r->engine, s->session)) {
 		*conf = CONF_LOW;
@@ -206,7 +204,7 @@ orphan_zombie(struct orphan *r, const struct oc *s, struct open *o, struct at un
 	    "request whose response has arrived.");
 	draft_stream(d, o->stream);
 	draft_ms(d, "silent_for_ms", life);
-	draft_bool(d, "cursor_of_finished_request", o->of_post);
+	draft_bool(d, "cursor_of_finished_request", o->finished);
 	draft_evidence(d, o->head, "200 for the GET with Last-Event-ID");
 	draft_span(d, o->head, until);
 	draft_count(d, 1, 0, 0);
