@@ -12,7 +12,10 @@ void *xcalloc(size_t count, size_t size);	/* zeroed */
 void *xrealloc(void *p, size_t n);
 /* p, an array of *cap elements of which n are used, with room for one more. */
 void *xgrow(void *p, size_t n, uint32_t *cap, size_t size);
-/* Bytes of heap in use by the whole program; 0 where the system cannot tell. */
+/* The most memory the program has had resident so far, bytes: cheap. */
+size_t xmem_peak(void);
+/* Bytes of heap in use by the whole program; 0 where the system cannot tell.
+ * glibc walks its free lists for this: not to be asked often. */
 size_t xmem_used(void);
 /* A NUL-terminated copy of n bytes. */
 char *xmemdup0(const void *p, size_t n);

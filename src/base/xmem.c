@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void *
@@ -36,6 +37,14 @@ void *
 xrealloc(void *p, size_t n)
 {
 	return check(realloc(p, n ? n : 1));
+}
+
+size_t
+xmem_peak(void)
+{
+	struct rusage ru;
+
+	return getrusage(RUSAGE_SELF, &ru) == 0 ? (size_t)ru.ru_maxrss << 10 : 0;
 }
 
 size_t
