@@ -10,10 +10,14 @@
 
 struct engine;
 
+#define RULE_WANTS(type) (1u << (type))
+
 struct rule {
 	const char *name;	/* as printed */
 	const char *summary;	/* one line */
 	const char *reference;	/* man page section */
+	uint32_t wants;		/* event types it looks at, as RULE_WANTS(EV_...)
+				 * bits; 0: all */
 	void *(*new)(struct engine *, const struct limits *);
 	void (*event)(void *, const struct ev *);
 	/* Time has passed; called before an event whose time is at least

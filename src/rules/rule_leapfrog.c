@@ -55,8 +55,7 @@ struct party {
 };
 
 struct lf {				/* one session */
-	UT_hash_handle hh;
-	uint32_t session;
+	struct kept of;
 	struct get *gets;		/* a ring once MAX_GETS are there */
 	struct watched *open;
 	struct ending *ending;
@@ -81,30 +80,18 @@ struct post {
 
 struct leapfrog {
 	struct engine *engine;
-	struct lf *sessions, *recent;
+	struct keeper sessions;
 	struct post posts[N_POSTS];
-	uint64_t max_sessions;
 	uint64_t pending;		/* endings of all sessions not yet judged */
 };
 
 const struct rule rule_leapfrog;
 
-static void *
-new(struct engine *e, const struct limits *lim)
-{
-	struct leapfrog *r = xcalloc(1, sizeof *r);
-
-	r->engine = e;
-	r->max_sessions = lim->sessions;
-	return r;
-}
-
 static void
-drop(struct leapfrog *r, struct lf *s)
+free_session(struct kept *k)
 {
-	r->pending -= s->n_ending;
-	r->recent = r->recent == s ? NULL : r->recent;
-	HASH_DEL(r->sessions, s);
+	struct lf *s = (struct lf *)k;
+
 	free(s->gets);
 	free(s->open);
 	free(s->ending);
@@ -114,26 +101,29 @@ drop(struct leapfrog *r, struct lf *s)
 	free(s);
 }
 
+static void *
+new(struct engine *e, const struct limits *lim)
+{
+	struct leapfrog *r = xcalloc(1, sizeof *r);
+
+	r->engine = e;
+	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	return r;
+}
+
 static void
 free_rule(void *arg)
 {
 	struct leapfrog *r = arg;
 
-	while (r->sessions)
-		drop(r, r->sessions);
+	keeper_fini(&r->sessions);
 	free(r);
 }
 
 static struct lf *
 find(struct leapfrog *r, uint32_t n)
 {
-	struct lf *s = r->recent;
-
-	if (s && s->session == n)	/* events come in runs of one session */
-		return s;
-	HASH_FIND(hh, r->sessions, &n, sizeof n, s);
-	r->recent = s ? s : r->recent;
-	return s;
+	return (struct lf *)keeper_find(&r->sessions, n);
 }
 
 static struct lf *
@@ -143,14 +133,11 @@ session(struct leapfrog *r, uint32_t n)
 
 	if (s)
 		return s;
-	if (HASH_COUNT(r->sessions) >= r->max_sessions)
-		drop(r, r->sessions);		/* the oldest */
 	s = xcalloc(1, sizeof *s);
-	s->session = n;
 	s->retry_ms = -1;
 	s->gap_min = INT64_MAX;
 	s->gap_max = INT64_MIN;
-	HASH_ADD(hh, r->sessions, session, sizeof s->session, s);
+	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
 
@@ -410,11 +397,11 @@ name_parties(const struct lf *s, struct draft *d, uint32_t *listeners)
 static void
 write_fix(const struct leapfrog *r, const struct lf *s, struct draft *d)
 {
-	if (engine_looks(r->engine, s->session, "rmcp 0.13-0.16"))
+	if (engine_looks(r->engine, s->of.session, "rmcp 0.13-0.16"))
 		draft_fix(d, "Server: this looks like rmcp 0.13-0.16; take rmcp 0.17.0 or "
 		    "later, where a further GET becomes an idle shadow stream.  Client: do "
 		    "not reconnect the stream of a POST whose response has arrived.");
-	else if (engine_looks(r->engine, s->session, "TypeScript SDK"))
+	else if (engine_looks(r->engine, s->of.session, "TypeScript SDK"))
 		draft_fix(d, "Server: give the event store getStreamIdForEventId, so that a "
 		    "resume of a live stream is refused with 409 instead of taking it over. "
 		    "Client: keep one GET listener for each session.");
@@ -454,7 +441,7 @@ static void
 report(struct leapfrog *r, struct lf *s)
 {
 	enum shape shape = shape_of(s);
-	bool inferred = engine_inferred(r->engine, s->session);
+	bool inferred = engine_inferred(r->engine, s->of.session);
 	bool sure = shape == LEAPFROG, chain = shape == CHAIN || shape == ONE;
 	ns_t min = 0, max = 0, back;
 	const char *variant;
@@ -467,7 +454,7 @@ report(struct leapfrog *r, struct lf *s)
 	variant = chain ? "chain" : s->shadows * 2 > s->takeovers ? "shadow-eviction" : NULL;
 	d = draft_new(r->engine, &rule_leapfrog, variant,
 	    sure ? SEV_ERROR : shape == ONE ? SEV_INFO : SEV_WARNING,
-	    sure ? confidence_of(s, back, inferred) : chain ? CONF_MEDIUM : CONF_LOW, s->session);
+	    sure ? confidence_of(s, back, inferred) : chain ? CONF_MEDIUM : CONF_LOW, s->of.session);
 	name_parties(s, d, &listeners);
 	if (chain) {
 		draft_title(d, "%llu GET stream%s replaced by a later GET, and %s",
@@ -594,7 +581,7 @@ close_session(struct leapfrog *r, struct lf *s)
 {
 	judge_due(r, s, INT64_MAX, 0);
 	report(r, s);
-	drop(r, s);
+	keeper_drop(&r->sessions, &s->of);
 }
 
 static void
@@ -666,30 +653,42 @@ static void
 tick(void *arg, ns_t now)
 {
 	struct leapfrog *r = arg;
-	struct lf *s, *tmp;
+	struct kept *k, *tmp;
+	uint64_t left = 0;
 
 	if (r->pending == 0)
 		return;
-	HASH_ITER(hh, r->sessions, s, tmp) {
+	KEEPER_EACH(&r->sessions, k, tmp) {
+		struct lf *s = (struct lf *)k;
+
 		if (s->n_ending)
 			judge_due(r, s, now, 0);
+		left += s->n_ending;
 	}
+	r->pending = left;
 }
 
 static void
 end(void *arg, ns_t now)
 {
 	struct leapfrog *r = arg;
-	struct lf *s, *tmp;
+	struct kept *k, *tmp;
 
 	(void)now;
-	HASH_ITER(hh, r->sessions, s, tmp)
-		close_session(r, s);
+	KEEPER_EACH(&r->sessions, k, tmp)
+		close_session(r, (struct lf *)k);
 }
 
 const struct rule rule_leapfrog = {
 	.name = "leapfrog",
 	.summary = "listeners of one session evict each other for ever",
 	.reference = "mcpdiag-analyze(1), DETECTORS, leapfrog",
+	.wants = RULE_WANTS(EV_MESSAGE) |
+	    RULE_WANTS(EV_REQUEST) |
+	    RULE_WANTS(EV_STREAM) |
+	    RULE_WANTS(EV_STREAM_END) |
+	    RULE_WANTS(EV_OWNER) |
+	    RULE_WANTS(EV_SSE) |
+	    RULE_WANTS(EV_SESSION_END),
 	.new = new, .event = event, .tick = tick, .end = end, .free = free_rule,
 };

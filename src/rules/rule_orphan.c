@@ -10,21 +10,11 @@
 #include "rule_orphan_priv.h"
 #include "rule_util.h"
 
-static void *
-new(struct engine *e, const struct limits *lim)
-{
-	struct orphan *r = xcalloc(1, sizeof *r);
-
-	r->engine = e;
-	r->lim = *lim;
-	return r;
-}
-
 static void
-drop(struct orphan *r, struct oc *s)
+free_session(struct kept *k)
 {
-	r->recent = r->recent == s ? NULL : r->recent;
-	HASH_DEL(r->sessions, s);
+	struct oc *s = (struct oc *)k;
+
 	free(s->open);
 	free(s->silent);
 	idtab_fini(&s->given);
@@ -32,26 +22,30 @@ drop(struct orphan *r, struct oc *s)
 	free(s);
 }
 
+static void *
+new(struct engine *e, const struct limits *lim)
+{
+	struct orphan *r = xcalloc(1, sizeof *r);
+
+	r->engine = e;
+	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	r->lim = *lim;
+	return r;
+}
+
 static void
 free_rule(void *arg)
 {
 	struct orphan *r = arg;
 
-	while (r->sessions)
-		drop(r, r->sessions);
+	keeper_fini(&r->sessions);
 	free(r);
 }
 
 static struct oc *
 find(struct orphan *r, uint32_t n)
 {
-	struct oc *s = r->recent;
-
-	if (s && s->session == n)	/* events come in runs of one session */
-		return s;
-	HASH_FIND(hh, r->sessions, &n, sizeof n, s);
-	r->recent = s ? s : r->recent;
-	return s;
+	return (struct oc *)keeper_find(&r->sessions, n);
 }
 
 static struct oc *
@@ -61,13 +55,10 @@ session(struct orphan *r, uint32_t n)
 
 	if (s)
 		return s;
-	if (HASH_COUNT(r->sessions) >= r->lim.sessions)
-		drop(r, r->sessions);		/* the oldest */
 	s = xcalloc(1, sizeof *s);
-	s->session = n;
 	idtab_init(&s->given, (uint32_t)r->lim.ids);
 	idtab_init(&s->answered, (uint32_t)r->lim.ids);
-	HASH_ADD(hh, r->sessions, session, sizeof s->session, s);
+	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
 
@@ -408,7 +399,7 @@ close_session(struct orphan *r, struct oc *s, struct at now)
 		judge_open(r, s, &s->open[i], now);
 	for (uint32_t i = 0; i < s->n_silent; i++)
 		orphan_zombie(r, s, &s->silent[i].o, s->silent[i].until);
-	drop(r, s);
+	keeper_drop(&r->sessions, &s->of);
 }
 
 static void
@@ -510,15 +501,26 @@ static void
 end(void *arg, ns_t now)
 {
 	struct orphan *r = arg;
-	struct oc *s, *tmp;
+	struct kept *k, *tmp;
 
-	HASH_ITER(hh, r->sessions, s, tmp)
-		close_session(r, s, (struct at){ now, 0 });
+	KEEPER_EACH(&r->sessions, k, tmp)
+		close_session(r, (struct oc *)k, (struct at){ now, 0 });
 }
 
 const struct rule rule_orphan = {
 	.name = "orphaned-channel",
 	.summary = "a stream stays open while its messages go elsewhere or nowhere",
 	.reference = "mcpdiag-analyze(1), DETECTORS, orphaned-channel",
+	.wants = RULE_WANTS(EV_STREAM) |
+	    RULE_WANTS(EV_REQUEST) |
+	    RULE_WANTS(EV_SESSION) |
+	    RULE_WANTS(EV_STREAM_END) |
+	    RULE_WANTS(EV_SSE) |
+	    RULE_WANTS(EV_MESSAGE) |
+	    RULE_WANTS(EV_OWNER) |
+	    RULE_WANTS(EV_RESPONSE) |
+	    RULE_WANTS(EV_STALL) |
+	    RULE_WANTS(EV_CONN_END) |
+	    RULE_WANTS(EV_SESSION_END),
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

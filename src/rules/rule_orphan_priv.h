@@ -6,6 +6,7 @@
 #include "mcpdiag/idtab.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/rule.h"
+#include "rule_util.h"
 
 #define REPLAYED (50 * NS_MS)	/* events this soon after a head are a replay */
 #define COUPLED (60 * NS_MS)	/* an end this soon after a GET is a takeover */
@@ -40,8 +41,7 @@ struct silent {
 };
 
 struct oc {				/* one session */
-	UT_hash_handle hh;
-	uint32_t session;
+	struct kept of;
 	struct open *open;
 	uint32_t n_open, cap_open;
 	struct idtab given;		/* ids that were delivered with data */
@@ -71,7 +71,7 @@ struct oc {				/* one session */
 
 struct orphan {
 	struct engine *engine;
-	struct oc *sessions, *recent;
+	struct keeper sessions;
 	struct limits lim;
 };
 

@@ -5,11 +5,11 @@ static struct draft *
 draft(struct orphan *r, const struct oc *s, const char *variant, enum severity sev,
     enum confidence conf, bool doubt)
 {
-	if (engine_inferred(r->engine, s->session))
+	if (engine_inferred(r->engine, s->of.session))
 		conf = CONF_LOW;
 	else if (doubt && conf > CONF_MEDIUM)
 		conf = CONF_MEDIUM;
-	return draft_new(r->engine, &rule_orphan, variant, sev, conf, s->session);
+	return draft_new(r->engine, &rule_orphan, variant, sev, conf, s->of.session);
 }
 
 /* Without a session id the listeners may be windows of one product that have
@@ -17,7 +17,7 @@ draft(struct orphan *r, const struct oc *s, const char *variant, enum severity s
 static bool
 windows(const struct orphan *r, const struct oc *s)
 {
-	return engine_inferred(r->engine, s->session);
+	return engine_inferred(r->engine, s->of.session);
 }
 
 bool
@@ -171,11 +171,11 @@ zombie_why(const struct orphan *r, const struct oc *s, const struct open *o, ns_
 	/* Sooner, where the stream can be shown to lead nowhere; servers that
 	 * make such a GET a shadow of the common channel are not judged so. */
 	if (s->keepalive || s->takeovers || s->midstream ||
-	    engine_looks(r->engine, s->session, "rmcp"))
+	    engine_looks(r->engine, s->of.session, "rmcp"))
 		return NULL;
 	if (o->finished && life >= ZOMBIE)
 		return "its cursor belongs to a request that had been answered";
-	if (!o->known && life >= UNKNOWN && engine_complete(r->engine, s->session)) {
+	if (!o->known && life >= UNKNOWN && engine_complete(r->engine, s->of.session)) {
 		*conf = CONF_LOW;
 		return "its cursor was never given out on this session";
 	}

@@ -61,8 +61,7 @@ struct left {				/* how a stream of the session ended */
 };
 
 struct rp {				/* one session */
-	UT_hash_handle hh;
-	uint32_t session;
+	struct kept of;
 	struct live *live;
 	struct run *runs;
 	struct left *ends;
@@ -80,29 +79,18 @@ struct rp {				/* one session */
 
 struct replay {
 	struct engine *engine;
-	struct rp *sessions, *recent;
+	struct keeper sessions;
 	struct limits lim;
 	struct idtab everywhere;	/* server, long id and hash -> session */
 };
 
 const struct rule rule_replay;
 
-static void *
-new(struct engine *e, const struct limits *lim)
-{
-	struct replay *r = xcalloc(1, sizeof *r);
-
-	r->engine = e;
-	r->lim = *lim;
-	idtab_init(&r->everywhere, (uint32_t)lim->ids * 4);
-	return r;
-}
-
 static void
-drop(struct replay *r, struct rp *s)
+free_session(struct kept *k)
 {
-	r->recent = r->recent == s ? NULL : r->recent;
-	HASH_DEL(r->sessions, s);
+	struct rp *s = (struct rp *)k;
+
 	for (uint32_t i = 0; i < s->n_runs; i++)
 		free(s->runs[i].kept);
 	free(s->runs);
@@ -113,13 +101,24 @@ drop(struct replay *r, struct rp *s)
 	free(s);
 }
 
+static void *
+new(struct engine *e, const struct limits *lim)
+{
+	struct replay *r = xcalloc(1, sizeof *r);
+
+	r->engine = e;
+	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	r->lim = *lim;
+	idtab_init(&r->everywhere, (uint32_t)lim->ids * 4);
+	return r;
+}
+
 static void
 free_rule(void *arg)
 {
 	struct replay *r = arg;
 
-	while (r->sessions)
-		drop(r, r->sessions);
+	keeper_fini(&r->sessions);
 	idtab_fini(&r->everywhere);
 	free(r);
 }
@@ -127,13 +126,7 @@ free_rule(void *arg)
 static struct rp *
 find(struct replay *r, uint32_t n)
 {
-	struct rp *s = r->recent;
-
-	if (s && s->session == n)	/* events come in runs of one session */
-		return s;
-	HASH_FIND(hh, r->sessions, &n, sizeof n, s);
-	r->recent = s ? s : r->recent;
-	return s;
+	return (struct rp *)keeper_find(&r->sessions, n);
 }
 
 static struct rp *
@@ -143,14 +136,11 @@ session(struct replay *r, uint32_t n, ns_t now)
 
 	if (s)
 		return s;
-	if (HASH_COUNT(r->sessions) >= r->lim.sessions)
-		drop(r, r->sessions);		/* the oldest */
 	s = xcalloc(1, sizeof *s);
-	s->session = n;
 	s->born = now;
 	idtab_init(&s->origin, (uint32_t)r->lim.ids);
 	idtab_init(&s->posts, (uint32_t)r->lim.ids);
-	HASH_ADD(hh, r->sessions, session, sizeof s->session, s);
+	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
 
@@ -293,10 +283,10 @@ report_loop(struct replay *r, struct rp *s, const struct run *run)
 		gaps[i - 1] = run->kept[i].first.t - run->kept[i - 1].first.t;
 	if (run->n_kept > 1)
 		period = median(gaps, run->n_kept - 1, &min, &max);
-	if (engine_inferred(r->engine, s->session))
+	if (engine_inferred(r->engine, s->of.session))
 		conf = CONF_LOW;
 	d = draft_new(r->engine, &rule_replay, semantic ? "semantic" : NULL, SEV_ERROR,
-	    conf, s->session);
+	    conf, s->of.session);
 	draft_title(d, "the same events are delivered again on each new GET: %llu "
 	    "repeats on %llu streams, the cursor does not advance%s",
 	    (unsigned long long)run->repeats, (unsigned long long)run->streams,
@@ -332,7 +322,7 @@ static void
 report_inclusive(struct replay *r, const struct rp *s)
 {
 	struct draft *d = draft_new(r->engine, &rule_replay, "inclusive", SEV_INFO,
-	    CONF_HIGH, s->session);
+	    CONF_HIGH, s->of.session);
 
 	draft_title(d, "replay starts at Last-Event-ID instead of after it: %llu streams "
 	    "repeat one event each", (unsigned long long)s->inclusive);
@@ -350,7 +340,7 @@ report_once(struct replay *r, struct rp *s, const char *variant, struct at at,
     uint32_t stream, const char *title, const char *why, const char *fix)
 {
 	struct draft *d = draft_new(r->engine, &rule_replay, variant, SEV_ERROR,
-	    s->midstream ? CONF_MEDIUM : CONF_HIGH, s->session);
+	    s->midstream ? CONF_MEDIUM : CONF_HIGH, s->of.session);
 
 	draft_title(d, "%s", title);
 	draft_why(d, "%s", why);
@@ -543,7 +533,7 @@ on_sse(struct replay *r, struct rp *s, const struct ev *e)
 	v->named += v->cursor == map_digest(e->u.sse.id.p, e->u.sse.id.n);
 	s->last_repeat = e->t;
 	if (v->cursor && v->givers == 0 && v->repeats == 5 && !s->midstream &&
-	    engine_complete(r->engine, s->session))
+	    engine_complete(r->engine, s->of.session))
 		report_once(r, s, "full-history", at, e->stream,
 		    "a cursor that was never given out gets the whole history",
 		    "The session was captured from its start and never got that id; the answer "
@@ -572,7 +562,7 @@ static void
 close_session(struct replay *r, struct rp *s)
 {
 	report(r, s);
-	drop(r, s);
+	keeper_drop(&r->sessions, &s->of);
 }
 
 static void
@@ -632,16 +622,22 @@ static void
 end(void *arg, ns_t now)
 {
 	struct replay *r = arg;
-	struct rp *s, *tmp;
+	struct kept *k, *tmp;
 
 	(void)now;
-	HASH_ITER(hh, r->sessions, s, tmp)
-		close_session(r, s);
+	KEEPER_EACH(&r->sessions, k, tmp)
+		close_session(r, (struct rp *)k);
 }
 
 const struct rule rule_replay = {
 	.name = "replay-loop",
 	.summary = "cached events are delivered again at each reconnect",
 	.reference = "mcpdiag-analyze(1), DETECTORS, replay-loop",
+	.wants = RULE_WANTS(EV_STREAM) |
+	    RULE_WANTS(EV_SSE) |
+	    RULE_WANTS(EV_OWNER) |
+	    RULE_WANTS(EV_STREAM_END) |
+	    RULE_WANTS(EV_MESSAGE) |
+	    RULE_WANTS(EV_SESSION_END),
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

@@ -41,3 +41,39 @@ is_listener(const struct ev *e)
 	}
 	return false;
 }
+
+struct kept *
+keeper_find(struct keeper *kp, uint32_t session)
+{
+	struct kept *k = kp->recent;
+
+	if (k && k->session == session)		/* events come in runs of one */
+		return k;
+	HASH_FIND(hh, kp->table, &session, sizeof session, k);
+	kp->recent = k ? k : kp->recent;
+	return k;
+}
+
+void
+keeper_add(struct keeper *kp, struct kept *k, uint32_t session)
+{
+	if (HASH_COUNT(kp->table) >= kp->max)
+		keeper_drop(kp, kp->table);	/* the oldest */
+	k->session = session;
+	HASH_ADD(hh, kp->table, session, sizeof k->session, k);
+}
+
+void
+keeper_drop(struct keeper *kp, struct kept *k)
+{
+	kp->recent = kp->recent == k ? NULL : kp->recent;
+	HASH_DEL(kp->table, k);
+	kp->free(k);
+}
+
+void
+keeper_fini(struct keeper *kp)
+{
+	while (kp->table)
+		keeper_drop(kp, kp->table);
+}
