@@ -163,15 +163,12 @@ static void
 check_cache_gap(struct orphan *r, struct oc *s, struct open *o, uint64_t first,
     const struct ev *e)
 {
-	char text[24];
-	int len = snprintf(text, sizeof text, "%llu",
-	    (unsigned long long)(o->cursor_n + 1));
 
 	/* Only where ids are seen to grow by one, the cursor was really given
 	 * out, and what lies between went to nobody else. */
 	if (!o->numeric || !o->known || o->of_post || s->steps < 3 ||
 	    first <= o->cursor_n + 1 || s->midstream || orphan_torn(o) ||
-	    idtab_get(&s->given, map_digest(text, (size_t)len)))
+	    idtab_get(&s->given, o->cursor_n + 2))
 		return;
 	orphan_cache_gap(r, s, o, first, e);
 }
@@ -264,17 +261,20 @@ on_sse(struct orphan *r, struct oc *s, const struct ev *e)
 {
 	struct open *o = open_of(s, e->stream);
 	bool known = (e->flags & EVF_REPLAY) != 0;
+	bool counted;
 	uint64_t n;
 	int fresh;
 
-	if (e->u.sse.data && e->u.sse.id.p)
-		(void)idtab_put(&s->given, map_digest(e->u.sse.id.p, e->u.sse.id.n), &fresh);
+	/* Only ids that are numbers can show a gap. */
+	counted = e->u.sse.data && e->u.sse.id.p && number_of(e->u.sse.id, &n);
+	if (counted)
+		(void)idtab_put(&s->given, n + 1, &fresh);
 	if (o == NULL || !e->u.sse.dispatched)
 		return;
 	o->events++;
 	if (!e->u.sse.data)
 		return;
-	if (e->u.sse.id.p && number_of(e->u.sse.id, &n)) {
+	if (counted) {
 		if (!o->first_id_seen)
 			check_cache_gap(r, s, o, n, e);
 		o->first_id_seen = true;

@@ -44,7 +44,7 @@ struct oc {				/* one session */
 	struct kept of;
 	struct open *open;
 	uint32_t n_open, cap_open;
-	struct idtab given;		/* ids that were delivered with data */
+	struct idtab given;		/* numeric ids, plus 1, delivered with data */
 	struct idtab answered;		/* streams that carried a response */
 	struct silent *silent;		/* ended without a byte */
 	uint32_t n_silent, cap_silent;
