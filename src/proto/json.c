@@ -55,9 +55,12 @@ struct json {
 
 	/* Sets of paths: that lead into the innermost object or array; that
 	 * the key just read ends; that lead below it; that have come. */
-	uint64_t active, ends, below, seen;
+	uint64_t active;
+	struct json_sets key;
+	uint64_t seen;
+	const struct json_level *level;	/* when some are active */
 	uint64_t levels[JSON_PATH_LEVELS + 1];	/* `active` of outer levels */
-	uint64_t all;
+	uint64_t all, once;	/* of all, those that may end at one key only */
 	uint64_t nodes;		/* nodes that the key so far is equal to */
 	size_t n_key;
 
@@ -87,28 +90,12 @@ skip_space(const uint8_t *p, const uint8_t *end)
 	return p;
 }
 
-/* The level of the innermost object or array, as paths count. */
-static unsigned
-level(const struct json *j)
-{
-	return j->depth - j->base - 1;
-}
-
-/* Where its `active` is saved.  Past the longest path only "**" is active, and
- * it stays so. */
-static uint64_t *
-active_at(struct json *j)
-{
-	return &j->levels[level(j) < JSON_PATH_LEVELS ? level(j) :
-	    JSON_PATH_LEVELS];
-}
-
 static void
 begin_message(struct json *j, enum json_kind kind)
 {
 	j->lex.flaws = 0;
 	j->seen = 0;
-	j->below = j->all;
+	j->key.below = j->all;
 	j->after = ST_DONE;
 	if (j->cb.begin != NULL)
 		j->cb.begin(j->arg, kind);
@@ -125,12 +112,12 @@ end_message(struct json *j)
 static void
 report(struct json *j, struct json_value *v)
 {
-	uint64_t paths = j->ends;
+	uint64_t paths = j->key.ends;
 
-	j->ends = 0;
+	j->key.ends = 0;
 	if (paths & j->seen)
 		j->lex.flaws |= JSON_DUPLICATE;
-	j->seen |= paths & ~json_paths_multi(j->paths);
+	j->seen |= paths & j->once;
 	if (v->cut)
 		j->lex.flaws |= JSON_CUT;
 	for (; paths != 0 && j->cb.value != NULL; paths &= paths - 1) {
@@ -144,14 +131,14 @@ static void
 want(struct json *j, enum json_kind kind, const uint8_t *p)
 {
 	if (!(j->types & 1))
-		j->below = j->active;	/* "**" goes on through arrays */
+		j->key.below = j->active;	/* "**" goes on through arrays */
 	if (kind == JSON_OBJECT || kind == JSON_ARRAY) {
-		if (j->ends != 0)
+		if (j->key.ends != 0)
 			report(j, &(struct json_value){ .kind = kind });
 		return;
 	}
-	j->below = 0;
-	if (j->ends != 0) {
+	j->key.below = 0;
+	if (j->key.ends != 0) {
 		j->kind = kind;
 		j->wanted = true;
 		j->token = p;
@@ -168,9 +155,9 @@ keep(struct json *j, const uint8_t *p)
 
 	if (j->is_key) {
 		if (!j->copied)
-			j->nodes = json_key_begin(j->paths, level(j), j->active);
+			j->nodes = json_key_begin(j->level, j->active);
 		j->copied = true;
-		j->nodes = json_key_part(j->paths, j->nodes, j->n_key, j->token,
+		j->nodes = json_key_part(j->level, j->nodes, j->n_key, j->token,
 		    n, false);
 		j->n_key += n;
 		return;
@@ -210,15 +197,13 @@ key_done(struct json *j, const uint8_t *p)
 
 	j->wanted = false;
 	if (!j->copied && !j->lex.escaped) {
-		json_key(j->paths, level(j), j->active, j->token, n, &j->ends,
-		    &j->below);
+		j->key = json_key(j->level, j->active, j->token, n);
 		return;
 	}
 	if (j->lex.escaped)
 		j->nodes = 0;
-	j->nodes = json_key_part(j->paths, j->nodes, j->n_key, j->token, n, true);
-	json_key_end(j->paths, level(j), j->active, j->nodes, &j->ends,
-	    &j->below);
+	j->nodes = json_key_part(j->level, j->nodes, j->n_key, j->token, n, true);
+	j->key = json_key_end(j->level, j->active, j->nodes);
 }
 
 /* A scalar ends before p. */
@@ -232,27 +217,37 @@ scalar_done(struct json *j, const uint8_t *p)
 		end_message(j);
 }
 
-/* Which paths lead into the object or array that was just opened. */
+/* Which paths lead into the object or array that was just opened.  Past the
+ * longest path only "**" is active, and it stays so. */
 static void
 open_active(struct json *j, bool object)
 {
-	j->active = j->below;
-	j->below = 0;
-	if (!object)
-		j->active &= json_paths_deep(j->paths, level(j));
-	if (level(j) >= j->depth_max)
+	unsigned level = j->depth - j->base - 1;
+	unsigned i = level < JSON_PATH_LEVELS ? level : JSON_PATH_LEVELS;
+
+	j->level = &j->paths->level[i];
+	j->active = object ? j->key.below : j->key.below & j->level->deep;
+	j->key.below = 0;
+	if (level >= j->depth_max)
 		j->active = 0;
 	if (j->active == 0)
 		return;
 	j->live = j->depth;
-	*active_at(j) = j->active;
+	j->levels[i] = j->active;
 }
 
 static void
 close_active(struct json *j)
 {
+	unsigned level = j->depth - j->base - 1;
+	unsigned i = level < JSON_PATH_LEVELS ? level : JSON_PATH_LEVELS;
+
 	j->live = j->depth;
-	j->active = j->depth > j->base ? *active_at(j) : 0;
+	j->active = 0;
+	if (j->depth > j->base) {
+		j->level = &j->paths->level[i];
+		j->active = j->levels[i];
+	}
 }
 
 /* '{' or '[' */
@@ -275,7 +270,7 @@ open_level(struct json *j, bool object)
 	j->depth++;
 	j->after = ST_AFTER;
 	j->state = object ? ST_KEY_OR_END : ST_VALUE_OR_END;
-	if ((j->active | j->below) != 0)
+	if ((j->active | j->key.below) != 0)
 		open_active(j, object);
 }
 
@@ -540,6 +535,7 @@ json_new(const struct json_cb *cb, void *arg, const char *const *paths,
 	j->cb = *cb;
 	j->arg = arg;
 	j->paths = json_paths_new(paths, n);
+	j->once = ~j->paths->multi;
 	j->all = n < 64 ? (1ULL << n) - 1 : UINT64_MAX;
 	j->depth_max = depth < HARD_DEPTH ? depth : HARD_DEPTH - 1;
 	buf_init(&j->kept, value_max);
@@ -568,7 +564,8 @@ json_reset(struct json *j)
 	j->deep_at = j->depth_max;
 	j->objects = j->arrays = 0;
 	j->types = 0;
-	j->active = j->ends = j->below = 0;
+	j->active = 0;
+	j->key = (struct json_sets){ 0, 0 };
 }
 
 static int

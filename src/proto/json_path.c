@@ -7,107 +7,104 @@
 #include "mcpdiag/json.h"
 #include "mcpdiag/xmem.h"
 
-#define MAX_NODES 64
 #define ANY_LEVEL JSON_PATH_LEVELS	/* where nodes after "**" are listed */
 
-/* One component, shared by all paths that have it at the same level. */
-struct node {
-	uint64_t mask;		/* those paths */
-	uint8_t path, off, len;	/* its text, in one of them */
-	char first;		/* ... and the first byte of that */
-	bool prefix;		/* keys that start so */
-	bool last;		/* the paths end here */
-	uint8_t from;		/* after "**": the level where that begins */
+/* One component of one path. */
+struct part {
+	uint64_t mask;		/* that path */
+	const char *text;
+	uint8_t len;
+	bool prefix;
+	bool last;		/* the path ends here */
 };
 
-struct json_paths {
-	const char *const *text;
-	/* Nodes of level i are [first[i], first[i + 1]). */
-	uint8_t first[JSON_PATH_LEVELS + 2];
-	uint64_t deep[JSON_PATH_LEVELS + 1];
-	uint64_t multi;
-	struct node node[];
-};
-
-/* Reads the component at `off`; returns the offset of what follows it. */
-static size_t
-component(const char *s, size_t off, struct node *c)
+static unsigned
+bucket(uint8_t first, size_t n)
 {
-	char close = s[off] == '[' ? ']' : '.';
+	return (first + 10 * (unsigned)n) % JSON_PATH_BUCKETS;
+}
+
+/* Reads the component at s; returns what follows it. */
+static const char *
+component(const char *s, struct part *c)
+{
+	char close = *s == '[' ? ']' : '.';
 	const char *end;
 
-	off += close == ']';
-	end = strchr(s + off, close);
+	s += close == ']';
+	end = strchr(s, close);
 	if (end == NULL)
 		end = s + strlen(s);
-	c->off = (uint8_t)off;
-	c->len = (uint8_t)(end - s - (ptrdiff_t)off);
-	off += c->len;
+	c->text = s;
+	c->len = (uint8_t)(end - s);
 	if (close == ']') {
 		assert(*end == ']');
-		off++;
-		c->prefix = s[off] == '*';
-		off += c->prefix;
+		end++;
+		c->prefix = *end == '*';
+		end += c->prefix;
 	} else {
 		c->prefix = c->len > 0 && end[-1] == '*';
 		c->len -= c->prefix;
 	}
-	assert(s[off] == '\0' || s[off] == '.');
-	c->last = s[off] == '\0';
+	assert(*end == '\0' || *end == '.');
+	c->last = *end == '\0';
 	assert(c->len > 0 && (c->last || !c->prefix));
-	c->first = s[c->off];
-	return off + !c->last;
+	return end + !c->last;
 }
 
 static void
-add_node(struct json_paths *ps, unsigned level, const struct node *c)
+add_node(struct json_paths *ps, unsigned level, const struct part *c)
 {
-	unsigned n = ps->first[level + 1];
+	struct json_level *l = &ps->level[level];
+	uint8_t *list = c->prefix ? &l->prefix :
+	    &l->exact[bucket((uint8_t)c->text[0], c->len)];
+	unsigned i = l->first, end = l->first + l->n;
+	struct json_node *d;
 
-	for (unsigned i = ps->first[level]; i < n; i++) {
-		struct node *d = &ps->node[i];
-
-		if (d->len == c->len && d->prefix == c->prefix &&
-		    d->last == c->last && d->from == c->from &&
-		    memcmp(ps->text[d->path] + d->off,
-		    ps->text[c->path] + c->off, c->len) == 0) {
-			d->mask |= c->mask;
-			return;
-		}
+	while (i < end && !(ps->node[i].len == c->len &&
+	    ps->node[i].prefix == c->prefix &&
+	    memcmp(ps->node[i].text, c->text, c->len) == 0))
+		i++;
+	d = &ps->node[i];
+	if (i == end) {
+		assert(i < JSON_PATH_NODES);
+		*d = (struct json_node){ .text = c->text, .len = c->len,
+		    .prefix = c->prefix, .next = *list };
+		*list = (uint8_t)i;
+		l->n++;
 	}
-	assert(n < MAX_NODES);
-	ps->node[n] = *c;
-	ps->first[level + 1]++;
+	if (c->last)
+		d->ends |= c->mask;
+	else
+		d->below |= c->mask;
 }
 
-/* Adds the component of path i that belongs to `level`, if there is one. */
+/* Adds the component of a path, whose bit is `mask`, that belongs to `level`,
+ * if there is one. */
 static void
-add_level(struct json_paths *ps, unsigned i, unsigned level)
+add_level(struct json_paths *ps, const char *s, uint64_t mask, unsigned level)
 {
-	const char *s = ps->text[i];
-	struct node c = { .mask = 1ULL << i, .path = (uint8_t)i };
-	size_t off = 0;
+	struct part c = { .mask = mask };
 
 	assert(strlen(s) < 256);
 	for (unsigned at = 0; !c.last; at++) {
 		assert(at < JSON_PATH_LEVELS);
-		if (strncmp(s + off, "**.", 3) == 0) {
-			component(s, off + 3, &c);
+		if (strncmp(s, "**.", 3) == 0) {
+			component(s + 3, &c);
 			assert(c.last);
-			c.from = (uint8_t)at;
 			if (level == ANY_LEVEL) {
 				add_node(ps, level, &c);
-				for (unsigned k = at; k <= JSON_PATH_LEVELS; k++)
-					ps->deep[k] |= c.mask;
-				ps->multi |= c.mask;
+				for (unsigned k = at; k <= ANY_LEVEL; k++)
+					ps->level[k].deep |= mask;
+				ps->multi |= mask;
 			}
 			return;
 		}
-		off = component(s, off, &c);
+		s = component(s, &c);
 		if (at == level)
 			add_node(ps, level, &c);
 		if (c.prefix)
-			ps->multi |= c.mask;
+			ps->multi |= mask;
 	}
 }
 
@@ -115,17 +112,24 @@ struct json_paths *
 json_paths_new(const char *const *paths, unsigned n)
 {
 	struct json_paths *ps;
+	unsigned n_nodes = 1;
 
 	assert(n <= JSON_MAX_PATHS);
-	ps = xcalloc(1, sizeof *ps + MAX_NODES * sizeof ps->node[0]);
-	ps->text = paths;
+	ps = xcalloc(1, sizeof *ps + JSON_PATH_NODES * sizeof ps->node[0]);
 	for (unsigned level = 0; level <= ANY_LEVEL; level++) {
-		ps->first[level + 1] = ps->first[level];
+		ps->level[level].first = (uint8_t)n_nodes;
 		for (unsigned i = 0; i < n; i++)
-			add_level(ps, i, level);
+			add_level(ps, paths[i], 1ULL << i, level);
+		n_nodes += ps->level[level].n;
 	}
-	return xrealloc(ps,
-	    sizeof *ps + ps->first[ANY_LEVEL + 1] * sizeof ps->node[0]);
+	ps = xrealloc(ps, sizeof *ps + n_nodes * sizeof ps->node[0]);
+	for (unsigned level = 0; level <= ANY_LEVEL; level++) {
+		struct json_level *l = &ps->level[level];
+
+		l->more = l->prefix != 0 || l->deep != 0;
+		l->paths = ps;
+	}
+	return ps;
 }
 
 void
@@ -134,109 +138,152 @@ json_paths_free(struct json_paths *ps)
 	free(ps);
 }
 
-uint64_t
-json_paths_deep(const struct json_paths *ps, unsigned level)
+/* For 0 < n <= 16: most keys.  A call of memcmp() takes longer. */
+static inline bool
+same(const char *text, const uint8_t *b, size_t n)
 {
-	return ps->deep[level < JSON_PATH_LEVELS ? level : JSON_PATH_LEVELS];
+	const uint8_t *a = (const uint8_t *)text;
+	uint64_t a8[2], b8[2];
+	uint32_t a4[2], b4[2];
+
+	if (n >= 8) {
+		memcpy(&a8[0], a, 8);
+		memcpy(&b8[0], b, 8);
+		memcpy(&a8[1], a + n - 8, 8);
+		memcpy(&b8[1], b + n - 8, 8);
+		return ((a8[0] ^ b8[0]) | (a8[1] ^ b8[1])) == 0;
+	}
+	if (n >= 4) {
+		memcpy(&a4[0], a, 4);
+		memcpy(&b4[0], b, 4);
+		memcpy(&a4[1], a + n - 4, 4);
+		memcpy(&b4[1], b + n - 4, 4);
+		return ((a4[0] ^ b4[0]) | (a4[1] ^ b4[1])) == 0;
+	}
+	return a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1];
 }
 
-uint64_t
-json_paths_multi(const struct json_paths *ps)
+/* The paths in `act` that end at such a key, by the prefixes of a level. */
+static uint64_t
+prefixes(const struct json_level *l, uint64_t act, const uint8_t *key, size_t n)
 {
-	return ps->multi;
+	const struct json_node *d;
+	uint64_t ends = 0;
+
+	for (unsigned i = l->prefix; i; i = d->next) {
+		d = &l->paths->node[i];
+		if (n >= d->len && memcmp(d->text, key, d->len) == 0)
+			ends |= d->ends & act;
+	}
+	return ends;
+}
+
+/* The component of a level that a key is. */
+static const struct json_node *
+find(const struct json_level *l, const uint8_t *key, size_t n)
+{
+	const struct json_node *d;
+
+	for (unsigned i = l->exact[bucket(key[0], n)]; i; i = d->next) {
+		d = &l->paths->node[i];
+		if (d->len == n && memcmp(d->text, key, n) == 0)
+			return d;
+	}
+	return NULL;
+}
+
+/* All that json_key() leaves to be done.  Kept apart from it: it would have
+ * every key pay for its registers. */
+__attribute__((noinline)) static struct json_sets
+more(const struct json_level *l, uint64_t act, const uint8_t *key, size_t n)
+{
+	const struct json_level *any = &l->paths->level[ANY_LEVEL];
+	const struct json_node *d = find(l, key, n);
+	uint64_t deep = act & l->deep;
+	struct json_sets s = { prefixes(l, act, key, n), deep };
+
+	if (d != NULL) {
+		s.ends |= d->ends & act;
+		s.below |= d->below & act;
+	}
+	if (deep != 0) {
+		d = find(any, key, n);
+		s.ends |= prefixes(any, deep, key, n);
+		if (d != NULL)
+			s.ends |= d->ends & deep;
+	}
+	return s;
+}
+
+struct json_sets
+json_key(const struct json_level *l, uint64_t act, const uint8_t *key, size_t n)
+{
+	const struct json_node *d;
+
+	if (n > 16 || l->more)
+		return more(l, act, key, n);
+	for (unsigned i = l->exact[bucket(key[0], n)]; i; i = d->next) {
+		d = &l->paths->node[i];
+		if (d->len == n && same(d->text, key, n))
+			return (struct json_sets){ d->ends & act,
+			    d->below & act };
+	}
+	return (struct json_sets){ 0, 0 };
 }
 
 static uint64_t
-listed(const struct json_paths *ps, unsigned level, uint64_t act)
+listed(const struct json_level *l, uint64_t act)
 {
+	const struct json_node *node = l->paths->node;
 	uint64_t nodes = 0;
 
-	for (unsigned i = ps->first[level]; i < ps->first[level + 1]; i++)
-		if (ps->node[i].mask & act)
+	for (unsigned i = l->first; i < (unsigned)l->first + l->n; i++)
+		if ((node[i].ends | node[i].below) & act)
 			nodes |= 1ULL << i;
 	return nodes;
 }
 
 uint64_t
-json_key_begin(const struct json_paths *ps, unsigned level, uint64_t act)
+json_key_begin(const struct json_level *l, uint64_t act)
 {
-	uint64_t nodes = 0;
-
-	if (level < JSON_PATH_LEVELS)
-		nodes = listed(ps, level, act);
-	if (act & json_paths_deep(ps, level))
-		nodes |= listed(ps, ANY_LEVEL, act & json_paths_deep(ps, level));
-	return nodes;
+	return listed(l, act) |
+	    listed(&l->paths->level[ANY_LEVEL], act & l->deep);
 }
 
 static bool
-fits(const struct json_paths *ps, const struct node *d, size_t at,
-    const void *p, size_t n, bool last)
+fits(const struct json_node *d, size_t at, const void *p, size_t n, bool last)
 {
 	size_t left = at < d->len ? d->len - at : 0;
 
 	if (d->prefix ? last && n < left : n > left || (last && n < left))
 		return false;
-	return memcmp(ps->text[d->path] + d->off + (d->len - left), p,
-	    n < left ? n : left) == 0;
+	return memcmp(d->text + (d->len - left), p, n < left ? n : left) == 0;
 }
 
 uint64_t
-json_key_part(const struct json_paths *ps, uint64_t nodes, size_t at,
+json_key_part(const struct json_level *l, uint64_t nodes, size_t at,
     const void *p, size_t n, bool last)
 {
 	for (uint64_t todo = nodes; todo != 0; todo &= todo - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(todo);
 
-		if (!fits(ps, &ps->node[i], at, p, n, last))
+		if (!fits(&l->paths->node[i], at, p, n, last))
 			nodes &= ~(1ULL << i);
 	}
 	return nodes;
 }
 
-static void
-add_meaning(const struct node *d, uint64_t act, uint64_t *ends, uint64_t *below)
+struct json_sets
+json_key_end(const struct json_level *l, uint64_t act, uint64_t nodes)
 {
-	if (d->last)
-		*ends |= d->mask & act;
-	else
-		*below |= d->mask & act;
-}
+	struct json_sets s = { 0, act & l->deep };
 
-void
-json_key_end(const struct json_paths *ps, unsigned level, uint64_t act,
-    uint64_t nodes, uint64_t *ends, uint64_t *below)
-{
-	*ends = 0;
-	*below = act & json_paths_deep(ps, level);
-	for (; nodes != 0; nodes &= nodes - 1)
-		add_meaning(&ps->node[__builtin_ctzll(nodes)], act, ends, below);
-}
+	for (; nodes != 0; nodes &= nodes - 1) {
+		const struct json_node *d =
+		    &l->paths->node[__builtin_ctzll(nodes)];
 
-static void
-key_at(const struct json_paths *ps, unsigned level, uint64_t act,
-    struct str key, uint64_t *ends, uint64_t *below)
-{
-	for (unsigned i = ps->first[level]; i < ps->first[level + 1]; i++) {
-		const struct node *d = &ps->node[i];
-
-		if (d->first == key.p[0] && (d->mask & act) != 0 &&
-		    (d->prefix ? key.n >= d->len : key.n == d->len) &&
-		    memcmp(ps->text[d->path] + d->off, key.p, d->len) == 0)
-			add_meaning(d, act, ends, below);
+		s.ends |= d->ends & act;
+		s.below |= d->below & act;
 	}
-}
-
-void
-json_key(const struct json_paths *ps, unsigned level, uint64_t act,
-    const void *p, size_t n, uint64_t *ends, uint64_t *below)
-{
-	uint64_t deep = act & json_paths_deep(ps, level);
-
-	*ends = 0;
-	*below = deep;
-	if (n > 0 && level < JSON_PATH_LEVELS)
-		key_at(ps, level, act, str_of(p, n), ends, below);
-	if (n > 0 && deep != 0)
-		key_at(ps, ANY_LEVEL, deep, str_of(p, n), ends, below);
+	return s;
 }

@@ -203,6 +203,9 @@ static const struct row {
 	    "<object caps.**.on=number(1) caps.**.on=number(2) caps.**.on=object"
 	    " caps.**.on=number(3) caps.**.on=number(5) caps.**.on=number(6)>"
 	    " ok" },
+	{ "but not elsewhere", IN("{\"params\":{\"x\":{\"on\":1},\"on\":[{\"on\":2}]},"
+	    "\"caps\":{\"on\":3}}"),
+	    "<object params=object caps.**.on=number(3)> ok" },
 	{ "nesting at the limit", IN("[[[[[[[]]]]]]]"), "<array> ok batch" },
 	{ "and over it", IN("[[[[[[[[]]]]]]]]"), "<array deep> ok batch" },
 	{ "paths go on after it", IN("{\"x\":[[[[[[{\"id\":1}]]]]]],\"id\":2}"),
@@ -345,6 +348,72 @@ test_long_paths(void **state)
 	buf_fini(&out);
 }
 
+static void
+match_value(void *arg, const struct json_value *v)
+{
+	struct str *want = arg;
+
+	assert_true(str_eq(v->raw, *want));
+	want->n = SIZE_MAX;	/* and no other */
+}
+
+/* `key` as a key and as its value, cut at each `step`th byte; whether that was
+ * told of. */
+static bool
+matches(struct json *j, struct str *want, const char *key, size_t step)
+{
+	char doc[128];
+	size_t n = (size_t)snprintf(doc, sizeof doc, "{\"%s\":\"%s\"}", key, key);
+	bool found = false;
+
+	for (size_t at = 0; at <= n; at += step) {
+		*want = str_c(key);
+		json_reset(j);
+		assert_int_equal(feed(j, doc, at), 0);
+		assert_int_equal(feed(j, doc + at, n - at), 0);
+		assert_int_equal(json_eof(j), 0);
+		assert_true(at == 0 || found == (want->n == SIZE_MAX));
+		found = want->n == SIZE_MAX;
+	}
+	return found;
+}
+
+/* Keys of all lengths are found, asked for as a whole or by their beginning,
+ * and not when a single byte is another; and wherever a piece ends, it costs
+ * no byte of a value. */
+static void
+test_lengths(void **state)
+{
+	static const struct json_cb cb = { NULL, match_value, NULL };
+	static const char text[] = "abcdefghijklmnopqrstuvwxyz0123456789+/=_";
+	char path[sizeof text + 1], key[sizeof text];
+	const char *one[] = { path };
+
+	(void)state;
+	for (int i = 2; i < 2 * (int)sizeof text; i++) {
+		bool prefix = i % 2;
+		int n = i / 2;
+		struct str want;
+		struct json *j;
+
+		snprintf(path, sizeof path, "%.*s%s", n, text, prefix ? "*" : "");
+		j = json_new(&cb, &want, one, 1, DEPTH, sizeof text);
+		snprintf(key, sizeof key, "%.*s", n, text);
+		assert_true(matches(j, &want, key, 1));
+		for (int at = 0; at < n; at++) {
+			key[at] ^= 1;
+			assert_false(matches(j, &want, key, 9));
+			key[at] ^= 1;
+		}
+		key[n - 1] = '\0';
+		assert_false(matches(j, &want, key, 9));
+		snprintf(key, sizeof key, "%.*s", n + 1, text);
+		assert_int_equal(matches(j, &want, key, 1),
+		    prefix || n + 1 == sizeof text);
+		json_free(j);
+	}
+}
+
 static const char *const good[] = {
 	"0", "-0", "-0.0", "1E1", "1e+1", "1e-1", "10", "0e1", "0.5e0", "\"\"",
 	"true", "false", "null", "[]", "{}", "[[],[]]", "[{}]", "{\"\":{}}",
@@ -383,24 +452,35 @@ static const char *const wrong[] = {
 };
 
 static void
+check_grammar(struct json *j, struct buf *out, struct str s, bool is_good)
+{
+	for (size_t at = 0; at <= s.n + 1; at++) {
+		run(j, out, s.p, s.n, at);
+		if ((str_find(buf_str(out), STR(" bad")) == SIZE_MAX) != is_good)
+			fail_msg("%s document, cut at %zu: %.*s",
+			    is_good ? "good" : "wrong", at, STR_ARG(s));
+	}
+}
+
+static void
 test_grammar(void **state)
 {
-	struct buf out;
+	struct buf out, inside;
 	struct json *j = scanner(&out);
 
 	(void)state;
+	buf_init(&inside, 1 << 10);
 	for (size_t i = 0; i < N_ROWS(good) + N_ROWS(wrong); i++) {
 		bool is_good = i < N_ROWS(good);
 		struct str s = str_c(is_good ? good[i] : wrong[i - N_ROWS(good)]);
 
-		for (size_t at = 0; at <= s.n + 1; at++) {
-			run(j, &out, s.p, s.n, at);
-			if ((str_find(buf_str(&out), STR(" bad")) == SIZE_MAX) !=
-			    is_good)
-				fail_msg("%s document, cut at %zu: %s",
-				    is_good ? "good" : "wrong", at, s.p);
-		}
+		check_grammar(j, &out, s, is_good);
+		/* The same as a value, in a piece that is not short. */
+		buf_clear(&inside);
+		buf_fmt(&inside, "{\"0123456789\":%.*s}", STR_ARG(s));
+		check_grammar(j, &out, buf_str(&inside), is_good);
 	}
+	buf_fini(&inside);
 	/* A NUL is nowhere legal. */
 	run(j, &out, "[1]\0", 4, 4);
 	assert_true(str_find(buf_str(&out), STR(" bad")) != SIZE_MAX);
@@ -682,6 +762,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_long_paths),
+		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_grammar),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_limits),
