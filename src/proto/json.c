@@ -326,10 +326,9 @@ new_string(struct json *j, const uint8_t *p, const uint8_t *end)
 
 	j->state = ST_STRING;
 	if (end - p >= 16) {
-		n = json_lex_plain(p);
-		p += n;
-		if (n < 16 && *p == '"')
-			return string_done(j, p, end);
+		n = json_lex_short(p, end);
+		if (n < 16)
+			return string_done(j, p + n, end);
 	}
 	return string(j, p, end);
 }

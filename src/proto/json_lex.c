@@ -10,6 +10,12 @@ static const uint8_t hex[256] = {
 	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
+/* What may follow a backslash and stand for one character. */
+static const bool letter[256] = {
+	['"'] = true, ['\\'] = true, ['/'] = true, ['b'] = true, ['f'] = true,
+	['n'] = true, ['r'] = true, ['t'] = true,
+};
+
 static bool
 is_digit(uint8_t c)
 {
@@ -50,28 +56,30 @@ static const uint64_t utf8[256] = {
 	GO(UTF_OK, UTF_3), GO(UTF_OK, UTF_F4),
 };
 
-/* Whether inside a string the byte needs a closer look than most ASCII. */
+/* Skips to the first byte that is not plain. */
+static inline const uint8_t *
+skip_plain(const uint8_t *p, const uint8_t *end)
+{
+	if (end - p >= 16) {
+		const uint8_t *last = end - 16;
+
+		do {
+			if (!json_lex_all_plain(p))
+				return p + json_lex_plain16(p);
+			p += 16;
+		} while (p <= last);
+	}
+	while (p < end && json_lex_plain(*p))
+		p++;
+	return p;
+}
+
+/* Whether a byte that is ASCII or part of a character of several bytes needs
+ * a closer look. */
 static inline bool
 is_special(uint8_t c)
 {
 	return c < ' ' || c == '"' || c == '\\';
-}
-
-/* Skips to the first special byte or byte that is not ASCII. */
-static inline const uint8_t *
-skip_plain(const uint8_t *p, const uint8_t *end)
-{
-	for (; end - p >= 16; p += 16) {
-		unsigned n = json_lex_plain(p);
-
-		if (n < 16) {	/* a branch, so that the next load need not wait */
-			p += n;
-			break;
-		}
-	}
-	while (p < end && *p < 0x80 && !is_special(*p))
-		p++;
-	return p;
 }
 
 /* Bytes before the first special one, at most 16; *ascii: all are ASCII (may
@@ -106,9 +114,14 @@ static const uint8_t *
 skip_utf8(struct json_lex *x, const uint8_t *p, const uint8_t *end)
 {
 	uint64_t at = x->utf8;
-	bool ascii = false;
+	bool ascii;
 	size_t n = 16;
 
+	while (p < end && *p >= 0x80)
+		at = utf8[*p++] >> (at & 63);
+	at &= 63;
+	/* Most often that was a single word or character. */
+	ascii = end - p >= 16 && json_lex_all_plain(p);
 	while (n == 16 && !(ascii && at == UTF_OK)) {
 		n = block(p, end, &ascii);
 		for (size_t i = 0; i < n; i++)
@@ -206,6 +219,35 @@ json_lex_number(struct json_lex *x, const uint8_t *p, const uint8_t *end)
 	return p;
 }
 
+/* RFC 8259 section 6. */
+const uint8_t *
+json_lex_any_number(const uint8_t *p, const uint8_t *end)
+{
+	const uint8_t *digits;
+
+	p += *p == '-';
+	digits = p;
+	p = skip_digits(p, end);
+	if (p == digits || (*digits == '0' && p - digits > 1))
+		return NULL;
+	if (p < end && *p == '.') {
+		digits = ++p;
+		p = skip_digits(p, end);
+		if (p == digits)
+			return NULL;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		if (p < end && (*p == '+' || *p == '-'))
+			p++;
+		digits = p;
+		p = skip_digits(p, end);
+		if (p == digits)
+			return NULL;
+	}
+	return p < end ? p : NULL;
+}
+
 bool
 json_lex_number_whole(const struct json_lex *x)
 {
@@ -255,7 +297,7 @@ escape(struct json_lex *x, const uint8_t *p, const uint8_t *end)
 			continue;
 		}
 		if (x->part == PART_ESCAPE) {
-			if (*p == '\0' || strchr("\"\\/bfnrt", *p) == NULL)
+			if (!letter[*p])
 				return NULL;
 			if (x->high)
 				x->flaws |= JSON_SURROGATE;
@@ -272,25 +314,34 @@ escape(struct json_lex *x, const uint8_t *p, const uint8_t *end)
 	return p;
 }
 
-/* Length of the escape at p when it is all there and needs no further look
- * (nothing wrong, no surrogate), else 0: the common case of escape(). */
+/* Length of the escape at p when it is a character's number, all there, and no
+ * surrogate, else 0. */
 static inline size_t
-whole_escape(const uint8_t *p, const uint8_t *end)
+whole_hex(const uint8_t *p, const uint8_t *end)
 {
 	const uint8_t *h = p + 2;
 
-	if (end - p < 6)
+	if (end - p < 6 || p[1] != 'u' ||
+	    !hex[h[0]] || !hex[h[1]] || !hex[h[2]] || !hex[h[3]])
 		return 0;
-	switch (p[1]) {
-	case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r':
-	case 't':
-		return 2;
-	case 'u':
-		if (!hex[h[0]] || !hex[h[1]] || !hex[h[2]] || !hex[h[3]])
-			return 0;
-		return hex[h[0]] == hex['d'] && hex[h[1]] >= hex['8'] ? 0 : 6;
-	default:
-		return 0;
+	return hex[h[0]] == hex['d'] && hex[h[1]] >= hex['8'] ? 0 : 6;
+}
+
+/* Plain bytes and whole escapes, up to the first byte that is neither. */
+static inline const uint8_t *
+skip_text(struct json_lex *x, const uint8_t *p, const uint8_t *end)
+{
+	size_t n;
+
+	for (;;) {
+		p = skip_plain(p, end);
+		if (p == end || *p != '\\')
+			return p;
+		n = end - p >= 2 && letter[p[1]] ? 2 : whole_hex(p, end);
+		if (n == 0)
+			return p;
+		x->escaped = true;
+		p += n;
 	}
 }
 
@@ -299,8 +350,6 @@ const uint8_t *
 json_lex_string(struct json_lex *x, const uint8_t *p, const uint8_t *end)
 {
 	while (p < end) {
-		size_t n;
-
 		if (x->part != PART_PLAIN) {
 			p = escape(x, p, end);
 			if (p == NULL)
@@ -311,7 +360,7 @@ json_lex_string(struct json_lex *x, const uint8_t *p, const uint8_t *end)
 			p = skip_utf8(x, p, end);
 			continue;
 		}
-		p = skip_plain(p, end);
+		p = skip_text(x, p, end);
 		if (p == end || *p == '"')
 			return p;
 		if (*p >= 0x80)
@@ -319,12 +368,8 @@ json_lex_string(struct json_lex *x, const uint8_t *p, const uint8_t *end)
 		if (*p < ' ')
 			return NULL;
 		x->escaped = true;
-		n = whole_escape(p, end);
-		if (n == 0) {
-			x->part = PART_ESCAPE;
-			n = 1;
-		}
-		p += n;
+		x->part = PART_ESCAPE;
+		p++;
 	}
 	return p;
 }
