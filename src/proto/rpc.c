@@ -13,11 +13,28 @@
 /* Memory for kept strings that stays with the scanner between messages. */
 #define KEEP_CAP 256
 
+/* name, where it goes to */
+#define SLOTS(X) \
+	X(METHOD, method) X(ID, id) X(CODE, code) X(MESSAGE, message) \
+	X(PROTOCOL_VERSION, protocol_version) \
+	X(CLIENT_NAME, client_name) X(CLIENT_VERSION, client_version) \
+	X(RESULT_VERSION, result_version) \
+	X(SERVER_NAME, server_name) X(SERVER_VERSION, server_version) \
+	X(PROGRESS_TOKEN, progress_token) X(META_TOKEN, meta_token) \
+	X(CANCEL_ID, cancel_id) X(NAME, name) X(URI, uri) \
+	X(META_VERSION, meta_version) X(SUBSCRIPTION_ID, subscription_id)
+
 enum slot {
-	METHOD, ID, CODE, MESSAGE, PROTOCOL_VERSION, CLIENT_NAME,
-	CLIENT_VERSION, RESULT_VERSION, SERVER_NAME, SERVER_VERSION,
-	PROGRESS_TOKEN, META_TOKEN, CANCEL_ID, NAME, URI, META_VERSION,
-	SUBSCRIPTION_ID, N_SLOTS,
+#define X(slot, to) slot,
+	SLOTS(X)
+#undef X
+	N_SLOTS,
+};
+
+static const uint16_t slots[] = {
+#define X(slot, to) offsetof(struct rpc_msg, to),
+	SLOTS(X)
+#undef X
 };
 
 enum flag {
@@ -97,46 +114,91 @@ struct rpc {
 	struct json *json;
 	rpc_msg_fn *fn;
 	void *arg;
-	struct buf text;	/* the strings kept of this message */
-	struct span {
-		uint32_t at, n;
-	} span[N_SLOTS];
-	uint32_t have;		/* bit set of slots */
+	/* The message so far.  Its strings lie in the piece being read; those
+	 * of earlier pieces (`owned`) in `text`, from `at` on. */
+	struct rpc_msg msg;
+	uint32_t at[N_SLOTS];
+	struct buf text;
+	struct str piece;
+	uint32_t have, owned;	/* bit sets of slots */
 	uint32_t flags;		/* enum flag */
 	bool object;		/* this message is one */
 };
 
+static struct str *
+string(struct rpc *r, unsigned slot)
+{
+	return (struct str *)(void *)((char *)&r->msg + slots[slot]);
+}
+
 static void
 drop(struct rpc *r, unsigned slot)
 {
-	struct span gone = r->span[slot];
+	struct str *s = string(r, slot);
+	uint32_t bit = 1u << slot;
+	size_t at = r->at[slot];
 
-	if (!(r->have & 1u << slot))
-		return;
-	r->have &= ~(1u << slot);
-	if (gone.n > 0)
-		memmove(r->text.p + gone.at, r->text.p + gone.at + gone.n,
-		    r->text.n - gone.at - gone.n);
-	r->text.n -= gone.n;
-	for (unsigned i = 0; i < N_SLOTS; i++)
-		if (r->span[i].at > gone.at)
-			r->span[i].at -= gone.n;
+	if (r->owned & bit) {
+		if (s->n > 0)
+			memmove(r->text.p + at, r->text.p + at + s->n,
+			    r->text.n - at - s->n);
+		r->text.n -= s->n;
+		for (unsigned i = 0; i < N_SLOTS; i++)
+			if (r->at[i] > at)
+				r->at[i] -= (uint32_t)s->n;
+	}
+	r->have &= ~bit;
+	r->owned &= ~bit;
+	*s = STR_NONE;
+}
+
+/* Seldom needed; kept apart for the sake of keep(). */
+__attribute__((noinline)) static void
+own(struct rpc *r, unsigned slot, bool open, bool close)
+{
+	struct str *s = string(r, slot);
+
+	r->at[slot] = (uint32_t)r->text.n;
+	if (open)
+		(void)buf_addc(&r->text, '"');
+	(void)buf_adds(&r->text, *s);
+	if (close)
+		(void)buf_addc(&r->text, '"');
+	s->n = r->text.n - r->at[slot];
+	r->owned |= 1u << slot;
 }
 
 /* Of several values the last one counts, as with most receivers. */
 static void
 keep(struct rpc *r, unsigned slot, const struct json_value *v, bool quotes)
 {
-	struct span *s = &r->span[slot];
+	struct str *s = string(r, slot);
 
-	s->at = (uint32_t)r->text.n;
-	if (quotes)
-		(void)buf_addc(&r->text, '"');
-	(void)buf_adds(&r->text, v->raw);
-	if (quotes && !v->cut)
-		(void)buf_addc(&r->text, '"');
-	s->n = (uint32_t)r->text.n - s->at;
+	*s = v->raw;
 	r->have |= 1u << slot;
+	if ((uintptr_t)s->p - (uintptr_t)r->piece.p >= r->piece.n) {
+		own(r, slot, quotes, quotes && !v->cut);
+	} else if (quotes) {	/* they are in the piece, too */
+		s->p--;
+		s->n += v->cut ? 1 : 2;
+	}
+}
+
+/* The piece goes away: copies what the message has from there. */
+static void
+keep_rest(struct rpc *r)
+{
+	for (uint32_t todo = r->have & ~r->owned; todo != 0; todo &= todo - 1)
+		own(r, (unsigned)__builtin_ctz(todo), false, false);
+}
+
+static void
+clear(struct rpc *r)
+{
+	for (uint32_t todo = r->have; todo != 0; todo &= todo - 1)
+		*string(r, (unsigned)__builtin_ctz(todo)) = STR_NONE;
+	r->have = r->owned = r->flags = 0;
+	buf_clear(&r->text);
 }
 
 static void
@@ -148,7 +210,8 @@ set(struct rpc *r, uint32_t flag, bool on)
 static void
 take_token(struct rpc *r, unsigned slot, const struct json_value *v)
 {
-	drop(r, slot);
+	if (r->have & 1u << slot)
+		drop(r, slot);
 	if (v->kind == JSON_STRING || v->kind == JSON_NUMBER ||
 	    (v->kind == JSON_NULL && slot == ID))
 		keep(r, slot, v, v->kind == JSON_STRING);
@@ -162,7 +225,8 @@ on_value(void *arg, const struct json_value *v)
 
 	switch ((enum take)members[v->path].take) {
 	case TAKE_TEXT:
-		drop(r, to);
+		if (r->have & 1u << to)
+			drop(r, to);
 		if (v->kind == JSON_STRING)
 			keep(r, to, v, false);
 		break;
@@ -199,8 +263,6 @@ on_begin(void *arg, enum json_kind kind)
 	struct rpc *r = arg;
 
 	r->object = kind == JSON_OBJECT;
-	r->have = r->flags = 0;
-	buf_clear(&r->text);
 }
 
 /* JSON-RPC 2.0 sections 4 and 5.  Version 1.0 sends "error": null beside the
@@ -219,51 +281,31 @@ classify(const struct rpc *r)
 	return r->flags & RESULT ? RPC_RESPONSE : RPC_INVALID;
 }
 
-static struct str
-kept(const struct rpc *r, unsigned slot)
-{
-	if (!(r->have & 1u << slot))
-		return STR_NONE;
-	return str_of(buf_str(&r->text).p + r->span[slot].at, r->span[slot].n);
-}
-
 static void
 on_end(void *arg, unsigned flaws)
 {
 	struct rpc *r = arg;
-	struct rpc_msg m = {
-		.jsonrpc2 = r->flags & JSONRPC2,
-		.batch = json_is_batch(r->json),
-		.flaws = flaws,
-		.method = kept(r, METHOD),
-		.id = kept(r, ID),
-		.id_cut = r->flags & ID_CUT,
-		.code = kept(r, CODE),
-		.message = kept(r, MESSAGE),
-		.protocol_version = kept(r, PROTOCOL_VERSION),
-		.client_name = kept(r, CLIENT_NAME),
-		.client_version = kept(r, CLIENT_VERSION),
-		.result_version = kept(r, RESULT_VERSION),
-		.server_name = kept(r, SERVER_NAME),
-		.server_version = kept(r, SERVER_VERSION),
-		.has_capabilities = r->flags & CAPABILITIES,
-		.list_changed = r->flags & LIST_CHANGED,
-		.subscribe = r->flags & SUBSCRIBE,
-		.supported_versions = r->flags & SUPPORTED_VERSIONS,
-		.progress_token = kept(r, PROGRESS_TOKEN),
-		.meta_token = kept(r, META_TOKEN),
-		.cancel_id = kept(r, CANCEL_ID),
-		.name = kept(r, NAME),
-		.uri = kept(r, URI),
-		.meta_version = kept(r, META_VERSION),
-		.meta_mcp = r->flags & META_MCP,
-		.related_task = r->flags & RELATED_TASK,
-		.subscription_id = kept(r, SUBSCRIPTION_ID),
-	};
+	struct rpc_msg *m = &r->msg;
 
-	m.kind = classify(r);
+	m->kind = classify(r);
+	m->jsonrpc2 = r->flags & JSONRPC2;
+	m->batch = json_is_batch(r->json);
+	m->flaws = flaws;
+	m->id_cut = r->flags & ID_CUT;
+	m->has_capabilities = r->flags & CAPABILITIES;
+	m->list_changed = r->flags & LIST_CHANGED;
+	m->subscribe = r->flags & SUBSCRIBE;
+	m->supported_versions = r->flags & SUPPORTED_VERSIONS;
+	m->meta_mcp = r->flags & META_MCP;
+	m->related_task = r->flags & RELATED_TASK;
+	for (uint32_t todo = r->owned; todo != 0; todo &= todo - 1) {
+		unsigned slot = (unsigned)__builtin_ctz(todo);
+
+		string(r, slot)->p = buf_str(&r->text).p + r->at[slot];
+	}
 	if (r->object)
-		r->fn(r->arg, &m);
+		r->fn(r->arg, m);
+	clear(r);
 	if (r->text.cap > KEEP_CAP)
 		buf_fini(&r->text);
 }
@@ -299,6 +341,7 @@ void
 rpc_reset(struct rpc *r)
 {
 	json_reset(r->json);
+	clear(r);
 	if (r->text.cap > KEEP_CAP)
 		buf_fini(&r->text);
 }
@@ -306,7 +349,13 @@ rpc_reset(struct rpc *r)
 int
 rpc_feed(struct rpc *r, const void *p, size_t n)
 {
-	return json_feed(r->json, p, n);
+	int rc;
+
+	r->piece = str_of(p, n);
+	rc = json_feed(r->json, p, n);
+	if (rc == 0)
+		keep_rest(r);
+	return rc;
 }
 
 int
