@@ -36,11 +36,9 @@ struct json {
 	uint8_t state;		/* enum state */
 	uint8_t after;		/* what follows a scalar: ST_AFTER,
 				 * ST_DEEP_AFTER, or ST_DONE: the message ends */
-	uint8_t kind;		/* of the wanted scalar being read */
 	bool is_key;		/* the string being read is a key */
 	bool wanted;		/* the token being read is wanted */
 	bool copied;		/* its beginning was in earlier pieces */
-	bool cut;		/* ... and not all of it */
 	bool batch;
 	struct json_lex lex;
 
@@ -66,6 +64,7 @@ struct json {
 
 	const uint8_t *token;	/* the part of a wanted token in this piece */
 	struct buf kept;	/* its parts from earlier pieces */
+	struct json_value value;	/* it, in the making */
 
 	struct json_paths *paths;
 	struct json_cb cb;
@@ -109,8 +108,19 @@ end_message(struct json *j)
 		j->cb.end(j->arg, j->lex.flaws);
 }
 
+/* Several paths: seldom, and kept apart for the sake of report(). */
+__attribute__((noinline)) static void
+report_each(struct json *j, uint64_t paths)
+{
+	for (; paths != 0; paths &= paths - 1) {
+		j->value.path = (unsigned)__builtin_ctzll(paths);
+		j->cb.value(j->arg, &j->value);
+	}
+}
+
+/* Tells of j->value at the paths that end here, of which there are some. */
 static void
-report(struct json *j, struct json_value *v)
+report(struct json *j)
 {
 	uint64_t paths = j->key.ends;
 
@@ -118,12 +128,16 @@ report(struct json *j, struct json_value *v)
 	if (paths & j->seen)
 		j->lex.flaws |= JSON_DUPLICATE;
 	j->seen |= paths & j->once;
-	if (v->cut)
+	if (j->value.cut)
 		j->lex.flaws |= JSON_CUT;
-	for (; paths != 0 && j->cb.value != NULL; paths &= paths - 1) {
-		v->path = (unsigned)__builtin_ctzll(paths);
-		j->cb.value(j->arg, v);
+	if (j->cb.value == NULL)
+		return;
+	if (paths & (paths - 1)) {
+		report_each(j, paths);
+		return;
 	}
+	j->value.path = (unsigned)__builtin_ctzll(paths);
+	j->cb.value(j->arg, &j->value);
 }
 
 /* A value begins where paths lead to; a scalar has its first byte at p. */
@@ -133,16 +147,19 @@ want(struct json *j, enum json_kind kind, const uint8_t *p)
 	if (!(j->types & 1))
 		j->key.below = j->active;	/* "**" goes on through arrays */
 	if (kind == JSON_OBJECT || kind == JSON_ARRAY) {
-		if (j->key.ends != 0)
-			report(j, &(struct json_value){ .kind = kind });
+		if (j->key.ends != 0) {
+			j->value = (struct json_value){ .kind = kind };
+			report(j);
+		}
 		return;
 	}
 	j->key.below = 0;
 	if (j->key.ends != 0) {
-		j->kind = kind;
+		j->value.kind = kind;
+		j->value.cut = false;
 		j->wanted = true;
 		j->token = p;
-		j->copied = j->cut = false;
+		j->copied = false;
 	}
 }
 
@@ -163,31 +180,33 @@ keep(struct json *j, const uint8_t *p)
 		return;
 	}
 	j->copied = true;
-	j->cut |= n > left;
+	j->value.cut |= n > left;
 	(void)buf_add(&j->kept, j->token, n < left ? n : left);
+}
+
+/* A wanted scalar that is all in this piece. */
+static void
+whole_value(struct json *j, enum json_kind kind, const uint8_t *p, size_t n)
+{
+	j->value.kind = kind;
+	j->value.cut = n > j->kept.max;
+	j->value.raw = str_of(p, j->value.cut ? j->kept.max : n);
+	report(j);
 }
 
 /* The wanted scalar ends before p. */
 static void
 value_done(struct json *j, const uint8_t *p)
 {
-	struct json_value v = { .kind = (enum json_kind)j->kind };
-
-	if (j->copied) {
-		keep(j, p);
-		v.raw = buf_str(&j->kept);
-	} else {
-		v.raw = str_of(j->token, (size_t)(p - j->token));
-		if (v.raw.n > j->kept.max) {
-			v.raw.n = j->kept.max;
-			j->cut = true;
-		}
-	}
-	v.cut = j->cut;
 	j->wanted = false;
-	report(j, &v);
-	if (j->kept.p != NULL)
-		buf_fini(&j->kept);
+	if (!j->copied) {
+		whole_value(j, j->value.kind, j->token, (size_t)(p - j->token));
+		return;
+	}
+	keep(j, p);
+	j->value.raw = buf_str(&j->kept);
+	report(j);
+	buf_fini(&j->kept);
 }
 
 static void
@@ -318,18 +337,11 @@ string(struct json *j, const uint8_t *p, const uint8_t *end)
 	return string_done(j, p, end);
 }
 
-/* From the first byte of a string on.  Most strings are short and plain. */
-static inline const uint8_t *
+/* From the first byte of a string on. */
+static const uint8_t *
 new_string(struct json *j, const uint8_t *p, const uint8_t *end)
 {
-	unsigned n;
-
 	j->state = ST_STRING;
-	if (end - p >= 16) {
-		n = json_lex_short(p, end);
-		if (n < 16)
-			return string_done(j, p + n, end);
-	}
 	return string(j, p, end);
 }
 
@@ -393,14 +405,21 @@ kind_of(uint8_t c)
 }
 
 static const uint8_t *
+string_value(struct json *j, const uint8_t *p, const uint8_t *end)
+{
+	j->is_key = false;
+	if (j->active != 0)
+		want(j, JSON_STRING, p + 1);
+	return new_string(j, p + 1, end);
+}
+
+static const uint8_t *
 value(struct json *j, const uint8_t *p, const uint8_t *end)
 {
 	j->is_key = false;
 	switch (*p) {
 	case '"':
-		if (j->active != 0)
-			want(j, JSON_STRING, p + 1);
-		return new_string(j, p + 1, end);
+		return string_value(j, p, end);
 	case '{': case '[':
 		if (j->active != 0)
 			want(j, kind_of(*p), p);
@@ -441,9 +460,13 @@ message(struct json *j, const uint8_t *p, const uint8_t *end)
 		j->state = ST_DONE;
 		return p + 1;
 	}
-	if (*p == '\0' || strchr("{[\"-0123456789tfn", *p) == NULL)
+	if (*p != '{' && (*p == '\0' || strchr("[\"-0123456789tfn", *p) == NULL))
 		return NULL;
 	begin_message(j, kind_of(*p));
+	if (*p == '{') {
+		open_level(j, true);
+		return p + 1;
+	}
 	return value(j, p, end);
 }
 
@@ -485,7 +508,7 @@ deep(struct json *j, const uint8_t *p, const uint8_t *end)
 }
 
 /* One step; at least one byte is there. */
-static inline const uint8_t *
+static const uint8_t *
 step(struct json *j, const uint8_t *p, const uint8_t *end)
 {
 	if (j->state < ST_STRING) {
@@ -525,6 +548,161 @@ step(struct json *j, const uint8_t *p, const uint8_t *end)
 	return NULL;
 }
 
+/* The next byte that is no space, or NUL at the end of the piece. */
+static inline uint8_t
+peek(const uint8_t **p, const uint8_t *end)
+{
+	if (*p < end && **p <= ' ')
+		*p = skip_space(*p, end);
+	return *p < end ? **p : '\0';
+}
+
+/* Behind a word, where it is what is there. */
+static inline const uint8_t *
+whole_word(const uint8_t *p, const uint8_t *end, const char *word, size_t n)
+{
+	return (size_t)(end - p) >= n && memcmp(p, word, n) == 0 ? p + n : NULL;
+}
+
+/* Behind the key at p, or NULL when it is not as most are: short, plain and
+ * whole in the piece. */
+static inline const uint8_t *
+whole_key(struct json *j, const uint8_t *p, const uint8_t *end)
+{
+	unsigned n = json_lex_short(p + 1, end);
+
+	if (n == 16)
+		return NULL;
+	if (j->active != 0)
+		j->key = json_key(j->level, j->active, p + 1, n);
+	return p + n + 2;
+}
+
+/* As that, for a string value. */
+static inline const uint8_t *
+whole_string(struct json *j, const uint8_t *p, const uint8_t *end)
+{
+	unsigned n = json_lex_short(p + 1, end);
+
+	if (n == 16)
+		return NULL;
+	if (j->key.ends != 0)
+		whole_value(j, JSON_STRING, p + 1, n);
+	return p + n + 2;
+}
+
+/* As that, for another scalar, which begins with c. */
+static inline const uint8_t *
+whole_scalar(struct json *j, uint8_t c, const uint8_t *p, const uint8_t *end)
+{
+	const uint8_t *q = NULL;
+
+	if (c == 'n' || c == 't' || c == 'f')
+		q = c == 'n' ? whole_word(p, end, "null", 4) :
+		    c == 't' ? whole_word(p, end, "true", 4) :
+		    whole_word(p, end, "false", 5);
+	else if (p < end)
+		q = json_lex_whole_number(p, end);
+	if (q != NULL && j->key.ends != 0)
+		whole_value(j, kind_of(c), p, (size_t)(q - p));
+	return q;
+}
+
+/* '{' or '[' at p, unless that needs a closer look. */
+static inline bool
+whole_open(struct json *j, uint8_t c, const uint8_t *p)
+{
+	if (j->depth >= j->deep_at)
+		return false;
+	if (j->active != 0)
+		want(j, c == '{' ? JSON_OBJECT : JSON_ARRAY, p);
+	open_level(j, c == '{');
+	return true;
+}
+
+/* Whatever token is at p: its first byte is c, NUL at the end of the piece. */
+static inline const uint8_t *
+any_token(struct json *j, enum state *at, uint8_t c, const uint8_t *p,
+    const uint8_t *end)
+{
+	j->state = (uint8_t)*at;
+	if (c == '"' && (*at == ST_VALUE || *at == ST_VALUE_OR_END))
+		p = string_value(j, p, end);
+	else if (p < end)
+		p = step(j, p, end);
+	*at = (enum state)j->state;
+	return p;
+}
+
+/* Does what step() does, from between two tokens of an object or array to its
+ * end or that of the piece.  Most tokens are whole in the piece and short; the
+ * others are left to step().  At least 16 bytes lie before `end`. */
+static const uint8_t *
+steps(struct json *j, const uint8_t *p, const uint8_t *end)
+{
+	enum state at = (enum state)j->state;
+	const uint8_t *q;
+	uint8_t c;
+
+	for (;;) {
+		c = peek(&p, end);
+		switch (at) {
+		case ST_KEY_OR_END: case ST_KEY:
+			if (c == '}' && at == ST_KEY_OR_END)
+				break;
+			q = c == '"' ? whole_key(j, p, end) : NULL;
+			if (q == NULL)
+				goto other;
+			p = q;
+			at = ST_COLON;
+			if (p == end || *p != ':')
+				goto other;
+			p++;
+			at = ST_VALUE;
+			continue;
+		case ST_VALUE_OR_END: case ST_VALUE:
+			if (c == ']' && at == ST_VALUE_OR_END)
+				break;
+			if ((c == '{' || c == '[') && whole_open(j, c, p)) {
+				at = c == '{' ? ST_KEY_OR_END : ST_VALUE_OR_END;
+				p++;
+				continue;
+			}
+			q = c == '"' ? whole_string(j, p, end) :
+			    whole_scalar(j, c, p, end);
+			if (q == NULL)
+				goto other;
+			p = q;
+			at = ST_AFTER;
+			continue;
+		case ST_AFTER:
+			if (c == ',') {
+				at = j->types & 1 ? ST_KEY : ST_VALUE;
+				p++;
+				continue;
+			}
+			if (c != (j->types & 1 ? '}' : ']'))
+				goto other;
+			break;
+		case ST_START: case ST_ELEMENT_OR_END: case ST_ELEMENT:
+		case ST_COLON: case ST_DEEP_VALUE: case ST_DEEP_AFTER:
+		case ST_DONE: case ST_BAD:
+		case ST_STRING: case ST_NUMBER: case ST_WORD:
+			goto other;
+		}
+		close_level(j);
+		p++;
+		if (j->depth <= j->base)
+			return p;
+		at = ST_AFTER;
+		continue;
+other:
+		p = any_token(j, &at, c, p, end);
+		if (p == NULL || p == end)
+			return p;
+	}
+}
+
 struct json *
 json_new(const struct json_cb *cb, void *arg, const char *const *paths,
     unsigned n, unsigned depth, size_t value_max)
@@ -555,7 +733,8 @@ json_free(struct json *j)
 void
 json_reset(struct json *j)
 {
-	buf_fini(&j->kept);
+	if (j->kept.p != NULL)
+		buf_fini(&j->kept);
 	j->state = ST_START;
 	j->batch = j->wanted = false;
 	json_lex_init(&j->lex);
@@ -586,8 +765,13 @@ json_feed(struct json *j, const void *piece, size_t n)
 		return 0;
 	end = p + n;
 	j->token = p;
+	if (j->state == ST_START && *p == '{')	/* nearly every document */
+		p = message(j, p, end);
 	while (p < end) {
-		p = step(j, p, end);
+		if (n >= 16 && j->depth > j->base && j->state < ST_STRING)
+			p = steps(j, p, end);
+		else
+			p = step(j, p, end);
 		if (p == NULL)
 			return bad(j);
 	}
