@@ -81,6 +81,7 @@ struct flow_stats {
 	uint64_t gaps, gap_bytes;
 	uint64_t retransmits, out_of_order, duplicates, conflicts;
 	uint64_t evicted;	/* forgotten at the limit while open */
+	uint64_t shed;		/* by flows_shed() */
 };
 
 struct flows;

@@ -40,6 +40,8 @@ int inflate_feed(struct inflate *, const void *, size_t);
  * them in *n.  There may be more while in->n > 0 or *n == room. */
 int inflate_some(struct inflate *, struct str *in, void *out, size_t room,
     size_t *n);
+/* What it has cost so far: bytes decoded, and bytes of memory asked for. */
+uint64_t inflate_cost(const struct inflate *);
 /* Whether the compressed stream has ended properly. */
 bool inflate_done(const struct inflate *);
 void inflate_free(struct inflate *);

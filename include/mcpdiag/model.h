@@ -85,7 +85,8 @@ void model_anomaly(struct model *, struct mconn *, const char *name, const char 
 /* Something that keeps the whole run from a full verdict. */
 void model_note(struct model *, const char *name, const char *text, struct at);
 
-/* Forgets the longest idle half of the sessions that nothing is open on. */
+/* Forgets the longest idle half of the sessions that nothing is open on, and
+ * what is held of the longest idle half of the servers. */
 void model_shed(struct model *);
 
 struct model_total {		/* what the layers below know at the end */

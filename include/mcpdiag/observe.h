@@ -1,7 +1,9 @@
 /* observe: ordered bytes in, meaning out.
  * Sits between flow and model: tells HTTP/1 from TLS, HTTP/2 and the rest by
  * the first bytes, finds out who is the client when the handshake was not
- * captured, and runs http1, inflate, sse and rpc over each connection. */
+ * captured, and runs http1, inflate, sse and rpc over each connection.
+ * While the heap is over limits.memory by more than a sixteenth (the pipeline
+ * keeps it below, but much may come at once) bytes count as missing. */
 #ifndef MCPDIAG_OBSERVE_H
 #define MCPDIAG_OBSERVE_H
 
@@ -14,6 +16,8 @@ struct observe_stats {
 	uint64_t encrypted;	/* connections that start with TLS */
 	uint64_t http2;		/* in the clear */
 	uint64_t other;		/* neither HTTP nor TLS */
+	uint64_t work;		/* bytes that came or were unpacked, bytes that
+				 * decoders took, and 1 KiB for each piece */
 };
 
 struct observe *observe_new(const struct limits *, struct model *);

@@ -25,6 +25,7 @@ enum zwrap {
 struct inflate {
 	enum inflate_kind kind;
 	uint64_t max, ratio, n_in, n_out;
+	uint64_t n_alloc;	/* bytes asked for by zlib or brotli */
 	inflate_out_fn *fn;
 	void *arg;
 	int err;
@@ -61,7 +62,9 @@ static const struct {
 static void *
 zlib_alloc(void *arg, uInt count, uInt size)
 {
-	(void)arg;
+	struct inflate *f = arg;
+
+	f->n_alloc += (uint64_t)count * size;
 	return xcalloc(count, size);
 }
 
@@ -75,7 +78,9 @@ zlib_free(void *arg, void *p)
 static void *
 brotli_alloc(void *arg, size_t n)
 {
-	(void)arg;
+	struct inflate *f = arg;
+
+	f->n_alloc += n;
 	return xmalloc(n);
 }
 
@@ -84,6 +89,7 @@ zlib_open(struct inflate *f, int window_bits)
 {
 	f->z.zalloc = zlib_alloc;
 	f->z.zfree = zlib_free;
+	f->z.opaque = f;
 	f->z_open = inflateInit2(&f->z, window_bits) == Z_OK;
 	if (!f->z_open)
 		f->err = -E_SYNTAX;
@@ -370,7 +376,7 @@ inflate_new(enum inflate_kind kind, uint64_t max, uint64_t ratio,
 		break;
 	case INFLATE_BR:
 		f->br = BrotliDecoderCreateInstance(brotli_alloc, zlib_free,
-		    NULL);
+		    f);
 		break;
 	case INFLATE_ZSTD:
 		f->zstd = ZSTD_createDStream();
@@ -445,6 +451,13 @@ inflate_feed(struct inflate *f, const void *p, size_t n)
 			f->fn(f->arg, out, got);
 	} while (rc == 0 && (in.n || got == sizeof out));
 	return rc;
+}
+
+uint64_t
+inflate_cost(const struct inflate *f)
+{
+	return f->n_out + f->n_alloc +
+	    (f->zstd ? ZSTD_sizeof_DStream(f->zstd) : 0);
 }
 
 bool

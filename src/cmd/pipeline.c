@@ -11,7 +11,8 @@
 #include "mcpdiag/xmem.h"
 
 #define TICK (10 * NS_MS)
-#define LOOK_EVERY 4096		/* packets, at memory use */
+#define LOOK_EVERY (4U << 20)	/* bytes of work, at memory use */
+#define PACKET_WORK 1024	/* what a packet costs at least, in bytes */
 #define MAX_LINKTYPES 8
 
 #define ULL(v) ((unsigned long long)(v))
@@ -28,7 +29,7 @@ struct pipeline {
 	struct at now;			/* the last packet */
 	ns_t next_tick;
 	uint64_t kept_out;		/* by the filter */
-	uint64_t next_look;		/* packets, at memory use */
+	uint64_t work, next_look;	/* at memory use */
 	bool shed;
 	struct {
 		uint32_t linktype;
@@ -139,6 +140,7 @@ pipeline_new(const struct pipeline_opts *opts)
 	p->observe = observe_new(&opts->limits, p->model);
 	p->flows = flows_new(&opts->limits, &ops, p);
 	p->decode = decode_new(&opts->limits);
+	p->next_look = LOOK_EVERY;
 	return p;
 }
 
@@ -201,27 +203,20 @@ decode(struct pipeline *p, const struct packet *pk, struct seg *seg)
 	return false;
 }
 
-static void
-flush(struct pipeline *p, struct seg *segs, unsigned n)
-{
-	if (n > 1)
-		flows_expect(p->flows, segs, n);
-	for (unsigned i = 0; i < n; i++) {
-		tick(p, segs[i].at.t);
-		flows_seg(p->flows, &segs[i]);
-	}
-}
-
 /* The other limits bound each part; this one bounds their sum.  What has been
- * idle longest goes, by halves, until it fits. */
+ * idle longest goes, by halves, until it fits.  A few bytes may unpack to many:
+ * so it is looked at after as much work, not after as many packets. */
 static void
 mind_memory(struct pipeline *p)
 {
 	size_t max = (size_t)p->opts.limits.memory, used;
+	uint64_t work = p->work + observe_stats(p->observe)->work;
 
-	if (p->total.packets < p->next_look)
+	if (work < p->next_look)
 		return;
-	p->next_look = p->total.packets + LOOK_EVERY;
+	p->next_look = work + LOOK_EVERY;
+	if (xmem_peak() <= max)
+		return;
 	for (int i = 0; i < 8 && (used = xmem_used()) > max; i++) {
 		flows_shed(p->flows, p->now);
 		model_shed(p->model);
@@ -231,6 +226,19 @@ mind_memory(struct pipeline *p)
 		p->shed = true;
 		if (xmem_used() + (used >> 6) > used)
 			break;			/* it is not held there */
+	}
+}
+
+static void
+flush(struct pipeline *p, struct seg *segs, unsigned n)
+{
+	if (n > 1)
+		flows_expect(p->flows, segs, n);
+	for (unsigned i = 0; i < n; i++) {
+		tick(p, segs[i].at.t);
+		flows_seg(p->flows, &segs[i]);
+		p->work += PACKET_WORK + segs[i].len;
+		mind_memory(p);
 	}
 }
 
@@ -259,7 +267,6 @@ pipeline_packets(struct pipeline *p, const struct packet *pk, unsigned n)
 		}
 	}
 	flush(p, segs, n_segs);
-	mind_memory(p);
 	return passed;
 }
 
@@ -344,6 +351,18 @@ pipeline_file(struct pipeline *p, const struct source_file *f)
 }
 
 static void
+forgotten(struct pipeline *p, uint64_t n, const char *limit)
+{
+	char text[160];
+
+	if (n == 0)
+		return;
+	(void)snprintf(text, sizeof text, "%llu open TCP connection%s forgotten "
+	    "at --limit %s=", ULL(n), n == 1 ? " was" : "s were", limit);
+	pipeline_note(p, "limit", text);
+}
+
+static void
 decode_notes(struct pipeline *p)
 {
 	const struct decode_stats *d = decode_stats(p->decode);
@@ -373,13 +392,8 @@ decode_notes(struct pipeline *p)
 		    d->fragments_dropped == 1 ? " was" : "s were");
 		pipeline_note(p, "fragments", text);
 	}
-	if (flows_stats(p->flows)->evicted) {
-		(void)snprintf(text, sizeof text, "%llu open TCP connection%s "
-		    "forgotten at --limit flows=",
-		    ULL(flows_stats(p->flows)->evicted),
-		    flows_stats(p->flows)->evicted == 1 ? " was" : "s were");
-		pipeline_note(p, "limit", text);
-	}
+	forgotten(p, flows_stats(p->flows)->evicted, "flows");
+	forgotten(p, flows_stats(p->flows)->shed, "memory");
 }
 
 void

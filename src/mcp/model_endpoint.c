@@ -106,6 +106,27 @@ model_emit(struct model *m, struct endpoint *ep, const struct ev *e)
 }
 
 void
+endpoints_shed(struct model *m)
+{
+	struct endpoint *ep;
+	uint32_t n = 0;
+
+	DL_FOREACH(m->ep_lru, ep) {
+		n += ep->n_pending > 0;
+	}
+	n = (n + 1) / 2;
+	DL_FOREACH(m->ep_lru, ep) {
+		if (n == 0)
+			break;
+		if (ep->n_pending == 0)
+			continue;
+		n--;
+		ep->dropped += ep->n_pending;
+		drop_pending(ep);
+	}
+}
+
+void
 endpoints_fini(struct model *m)
 {
 	while (m->ep_lru)

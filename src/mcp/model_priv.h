@@ -138,6 +138,8 @@ struct endpoint *endpoint_get(struct model *, const char *name);
 void exchange_score(struct model *, struct mexch *, unsigned points);
 /* Emits, or holds back until the endpoint is known to be MCP. */
 void model_emit(struct model *, struct endpoint *, const struct ev *);
+/* Drops what is held of the longest idle half. */
+void endpoints_shed(struct model *);
 void endpoints_fini(struct model *);
 
 /* model_session.c */

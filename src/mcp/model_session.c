@@ -130,15 +130,21 @@ make_room(struct model *m)
 void
 model_shed(struct model *m)
 {
-	unsigned n = HASH_COUNT(m->sessions) / 2;
 	struct session *s, *tmp;
+	unsigned n = 0;
 
+	endpoints_shed(m);
+	DL_FOREACH(m->s_lru, s) {
+		n += s->refs == 0;
+	}
+	n = (n + 1) / 2;
 	DL_FOREACH_SAFE(m->s_lru, s, tmp) {
 		if (n == 0)
 			break;
+		if (s->refs)
+			continue;
 		n--;
-		if (s->refs == 0)
-			remove_session(m, s);
+		remove_session(m, s);
 	}
 }
 

@@ -4,6 +4,9 @@
 
 #include "observe_priv.h"
 
+#define LOOK_EVERY (4U << 20)	/* bytes of work, at memory use */
+#define PIECE_WORK 1024
+
 static struct ox *
 find(struct oconn *c, uint32_t n)
 {
@@ -358,6 +361,7 @@ observe_new(const struct limits *lim, struct model *m)
 
 	o->lim = *lim;
 	o->m = m;
+	o->next_look = LOOK_EVERY;
 	return o;
 }
 
@@ -497,19 +501,6 @@ observe_expect(const struct oconn *c, int stage)
 	fetch(c->hot_sse, 192);
 }
 
-bool
-observe_data(struct oconn *c, int dir, const void *p, size_t n, struct at at)
-{
-	if (!c->decided && !first_data(c, dir, p, n, at))
-		return false;
-	if (c->dead)
-		return false;
-	if (c->http == NULL)
-		return true;
-	http1_feed(c->http, dir != c->client_dir, p, n, at);
-	return true;
-}
-
 void
 observe_gap(struct oconn *c, int dir, uint64_t n, struct at at)
 {
@@ -519,6 +510,41 @@ observe_gap(struct oconn *c, int dir, uint64_t n, struct at at)
 		return;
 	model_gap(c->o->m, c->mc, dir == c->client_dir ? EV_C2S : EV_S2C, n, at);
 	http1_gap(c->http, dir != c->client_dir, n, at);
+}
+
+/* Held segments of all connections may come in one tick, and unpack to a
+ * thousand times their size: too late for anybody else to make room. */
+static bool
+no_room(struct observe *o, size_t n)
+{
+	o->stats.work += PIECE_WORK + n;
+	if (o->stats.work < o->next_look)
+		return o->full;
+	o->next_look = o->stats.work + LOOK_EVERY;
+	o->full = xmem_peak() > o->lim.memory &&
+	    xmem_used() > o->lim.memory + o->lim.memory / 16;
+	if (o->full && !o->told_full)
+		model_note(o->m, "limit", "memory use passed --limit memory=; "
+		    "what came until there was room is not read", (struct at){ 0, 0 });
+	o->told_full |= o->full;
+	return o->full;
+}
+
+bool
+observe_data(struct oconn *c, int dir, const void *p, size_t n, struct at at)
+{
+	if (no_room(c->o, n)) {
+		observe_gap(c, dir, n, at);
+		return true;
+	}
+	if (!c->decided && !first_data(c, dir, p, n, at))
+		return false;
+	if (c->dead)
+		return false;
+	if (c->http == NULL)
+		return true;
+	http1_feed(c->http, dir != c->client_dir, p, n, at);
+	return true;
 }
 
 void

@@ -269,6 +269,14 @@ static const struct sse_cb sse_cb = { on_data, on_event, on_comment };
 
 /* ---- content codings ---- */
 
+/* A decoder is large: it goes as soon as it is of no more use. */
+static void
+drop_inflate(struct body *b)
+{
+	inflate_free(b->inflate);
+	b->inflate = NULL;
+}
+
 static void
 plain(struct ox *x, struct body *b, const void *p, size_t n)
 {
@@ -308,15 +316,18 @@ body_begin(struct ox *x, struct body *b, struct str coding)
 		b->undecoded = true;
 		model_anomaly(o->m, x->conn->mc, "coding",
 		    "a Content-Encoding that cannot be read", x->at);
-	} else if (b->coding != INFLATE_NONE)
+	} else if (b->coding != INFLATE_NONE) {
 		b->inflate = inflate_new(b->coding, x->sse ? UINT64_MAX : o->lim.decoded,
 		    o->lim.ratio, b == &x->req ? plain_request : plain_response, x);
+		o->stats.work += inflate_cost(b->inflate);
+	}
 }
 
 void
 body_feed(struct ox *x, struct body *b, const void *p, size_t n)
 {
 	struct observe *o = x->conn->o;
+	uint64_t cost;
 	int rc;
 
 	b->bytes += n;
@@ -326,9 +337,13 @@ body_feed(struct ox *x, struct body *b, const void *p, size_t n)
 		plain(x, b, p, n);
 		return;
 	}
+	cost = inflate_cost(b->inflate);
 	rc = inflate_feed(b->inflate, p, n);
+	if (inflate_cost(b->inflate) > cost)
+		o->stats.work += inflate_cost(b->inflate) - cost;
 	if (rc == 0)
 		return;
+	drop_inflate(b);
 	b->undecoded = true;
 	model_anomaly(o->m, x->conn->mc, rc == -E_LIMIT ? "limit" : "bad-coding",
 	    rc == -E_LIMIT ? "a body grew past --limit decoded= or ratio=" :
@@ -338,8 +353,10 @@ body_feed(struct ox *x, struct body *b, const void *p, size_t n)
 void
 body_gap(struct ox *x, struct body *b, uint64_t bytes)
 {
-	if (b->inflate)			/* a torn compressed stream stays torn */
+	if (b->inflate) {		/* a torn compressed stream stays torn */
+		drop_inflate(b);
 		b->undecoded = true;
+	}
 	if (b == &x->resp && x->sse) {
 		sse_gap(x->sse, bytes);
 		return;
@@ -352,6 +369,7 @@ body_gap(struct ox *x, struct body *b, uint64_t bytes)
 void
 body_end(struct ox *x, struct body *b, bool whole)
 {
+	drop_inflate(b);
 	if (b == &x->resp && x->sse) {
 		sse_eof(x->sse);
 		sse_free(x->sse);
@@ -364,7 +382,7 @@ void
 body_free(struct observe *o, struct body *b)
 {
 	give_back(o, b);
-	inflate_free(b->inflate);
+	drop_inflate(b);
 	buf_fini(&b->held);
 }
 

@@ -68,6 +68,8 @@ struct observe {
 	struct limits lim;
 	struct model *m;
 	struct observe_stats stats;
+	uint64_t next_look;		/* of stats.work: at memory use */
+	bool full, told_full;
 	struct rpc *spare;		/* scanner between documents */
 	struct ox *cur;			/* whose body is being scanned */
 	bool cur_request, cur_hold;	/* its request; keep for later */

@@ -675,7 +675,7 @@ flows_shed(struct flows *fs, struct at at)
 
 			if (f->state != FLOW_CLOSED) {
 				finish(fs, f, FLOW_EVICTED, at);
-				fs->stats.evicted++;
+				fs->stats.shed++;
 			}
 			forget(fs, f);
 		}

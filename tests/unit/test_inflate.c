@@ -323,6 +323,30 @@ test_bomb(void **state)
 	buf_fini(&in);
 }
 
+/* What it costs is the bytes that come out and the memory that it takes. */
+static void
+test_cost(void **state)
+{
+	/* A window of 8 MiB, and a block of 128 KiB that is one byte. */
+	static const char zstd[] = "\x28\xb5\x2f\xfd\x00\x68\x02\x00\x10" "a";
+	struct buf in;
+	struct inflate *f;
+	uint64_t n = 0;
+
+	(void)state;
+	buf_init(&in, 1 << 20);
+	zeros(&in, 1 << 20);
+	f = inflate_new(INFLATE_GZIP, NO_CAP, 0, count, &n);
+	assert_int_equal(inflate_feed(f, in.p, in.n), 0);
+	assert_in_range(inflate_cost(f), (1 << 20) + 32768, (1 << 20) + 100000);
+	inflate_free(f);
+	buf_fini(&in);
+	f = inflate_new(INFLATE_ZSTD, 16 << 20, 0, count, &n);
+	assert_int_equal(inflate_feed(f, zstd, sizeof zstd - 1), 0);
+	assert_in_range(inflate_cost(f), 8 << 20, 12 << 20);
+	inflate_free(f);
+}
+
 /* 200 MB of zeros in 158 bytes. */
 static void
 test_brotli_bomb(void **state)
@@ -339,6 +363,7 @@ test_brotli_bomb(void **state)
 	f = inflate_new(INFLATE_BR, NO_CAP, 1000, count, &n);
 	assert_int_equal(inflate_feed(f, bomb, sizeof bomb - 1), -E_LIMIT);
 	assert_true(n > 1 << 20 && n <= (1 << 20) + 32768);
+	assert_in_range(inflate_cost(f), n + (1 << 20), n + (40 << 20));
 	inflate_free(f);
 	n = 0;
 	f = inflate_new(INFLATE_BR, 5000000, 0, count, &n);
@@ -436,7 +461,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_bomb),
+		cmocka_unit_test(test_bomb), cmocka_unit_test(test_cost),
 		cmocka_unit_test(test_brotli_bomb),
 		cmocka_unit_test(test_last_byte),
 		cmocka_unit_test(test_nothing),
