@@ -45,6 +45,7 @@ FOREIGN = {
     "uthash.h": "include/mcpdiag/map.h",
     "utlist.h": "include/mcpdiag/map.h",
     "emmintrin.h": None,
+    "malloc.h": "src/base/xmem.c",
 }
 # C17, POSIX and the kernel's own: anybody's.
 STANDARD = set("""

@@ -454,7 +454,8 @@ report(struct leapfrog *r, struct lf *s)
 	variant = chain ? "chain" : s->shadows * 2 > s->takeovers ? "shadow-eviction" : NULL;
 	d = draft_new(r->engine, &rule_leapfrog, variant,
 	    sure ? SEV_ERROR : shape == ONE ? SEV_INFO : SEV_WARNING,
-	    sure ? confidence_of(s, back, inferred) : chain ? CONF_MEDIUM : CONF_LOW, s->of.session);
+	    sure ? confidence_of(s, back, inferred) : chain ? CONF_MEDIUM : CONF_LOW,
+	    s->of.session);
 	name_parties(s, d, &listeners);
 	if (chain) {
 		draft_title(d, "%llu GET stream%s replaced by a later GET, and %s",

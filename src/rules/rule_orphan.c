@@ -328,7 +328,8 @@ on_common(struct orphan *r, struct oc *s, const struct ev *e)
 
 		/* Only one that had the channel, or was thought to, loses it. */
 		if (other == o || other->of_post || other->client_closed ||
-		    other->head.t > o->head.t || !(other->was_primary || other->role == EV_PRESUMED || other->missed))
+		    other->head.t > o->head.t ||
+		    !(other->was_primary || other->role == EV_PRESUMED || other->missed))
 			continue;
 		if (other->missed++ == 0) {
 			other->superseded = (struct at){ e->t, e->pkt };

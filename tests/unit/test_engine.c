@@ -141,13 +141,13 @@ fake_free(void *arg)
 	free(arg);
 }
 
-static const struct rule one = { "leapfrog", "s", "r", new_one, fake_event,
+static const struct rule one = { "leapfrog", "s", "r", 0, new_one, fake_event,
     NULL, fake_end, fake_free };
-static const struct rule two = { "replay-loop", "s", "r", new_two, fake_event,
+static const struct rule two = { "replay-loop", "s", "r", 0, new_two, fake_event,
     NULL, fake_end, fake_free };
-static const struct rule three = { "notification-storm", "s", "r", new_three, fake_event,
+static const struct rule three = { "notification-storm", "s", "r", 0, new_three, fake_event,
     NULL, fake_end, fake_free };
-static const struct rule four = { "ticker", "s", "r", new_four, fake_event,
+static const struct rule four = { "ticker", "s", "r", 0, new_four, fake_event,
     fake_tick, fake_end, fake_free };
 static const struct rule *const quiet[] = { &one, &two, &three, NULL };
 static const struct rule *const ticking[] = { &one, &four, NULL };
