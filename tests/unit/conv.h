@@ -317,7 +317,8 @@ conv_client(struct conv *c, struct conv_conn *k, char **w, unsigned n)
 		conv_send(c, k, 0, str_of(w[1], conv_unescape(w[1])));
 		return;
 	}
-	if ((post && *conv_method(w, n) == '\0') || (!post && strcmp(method, "GET") && strcmp(method, "DELETE") &&
+	if ((post && *conv_method(w, n) == '\0') || (!post &&
+	    strcmp(method, "GET") && strcmp(method, "DELETE") &&
 	    strcmp(method, "OPTIONS"))) {
 		conv_fail(c, "no such request", method);
 		return;

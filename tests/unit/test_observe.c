@@ -399,7 +399,8 @@ test_sniff(void **state)
 	} kinds[] = {
 		{ "nothing", false, { { 0 } }, 'o' },
 		{ "a request", false, { C(GET) }, 'h' },
-		{ "a TLS hello", false, { C("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03") }, 'e' },
+		{ "a TLS hello", false, {
+		    C("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03") }, 'e' },
 		{ "in short pieces", false, { C("\x16"), C("\x03"), C("\x01\x02") }, 'e' },
 		{ "TLS data in mid-stream", true, { S("\x17\x03\x03\x00\x20xxxx") }, 'e' },
 		{ "the preface of HTTP/2", false, { C("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") }, '2' },
