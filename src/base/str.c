@@ -3,9 +3,18 @@
 bool
 str_ipre(struct str s, struct str prefix)
 {
+	size_t i = 0;
+	uint64_t p, q;
+
 	if (s.n < prefix.n)
 		return false;
-	for (size_t i = 0; i < prefix.n; i++) {
+	for (; prefix.n - i >= 8; i += 8) {	/* most are spelt alike */
+		memcpy(&p, s.p + i, 8);
+		memcpy(&q, prefix.p + i, 8);
+		if (p != q)
+			break;
+	}
+	for (; i < prefix.n; i++) {
 		unsigned char a = (unsigned char)s.p[i], d = a ^ (unsigned char)prefix.p[i];
 
 		/* Equal, or letters that differ in the case bit alone. */
@@ -25,6 +34,10 @@ str_find(struct str s, struct str needle)
 
 	if (needle.n == 0)
 		return 0;
+	if (needle.n == 1) {
+		hit = s.n ? memchr(s.p, needle.p[0], s.n) : NULL;
+		return hit ? (size_t)(hit - s.p) : SIZE_MAX;
+	}
 	hit = s.n ? memmem(s.p, s.n, needle.p, needle.n) : NULL;
 	return hit ? (size_t)(hit - s.p) : SIZE_MAX;
 }

@@ -363,7 +363,9 @@ engine_event(struct engine *e, const struct ev *v)
 	}
 	e->out(e->arg, v);		/* before what is found in it */
 	for (uint32_t i = 0; i < e->n_rules; i++)
-		e->rules[i]->event(e->state[i], v);
+		if (e->rules[i]->wants == 0 ||
+		    e->rules[i]->wants & RULE_WANTS(v->type))
+			e->rules[i]->event(e->state[i], v);
 }
 
 const struct finding *

@@ -5,6 +5,7 @@
 #include "model_priv.h"
 
 /* Digests of request ids and of progress tokens share a table. */
+#define MAX_SPARE 64		/* exchanges kept for reuse */
 #define TOKEN_SALT 0x9e3779b97f4a7c15ULL
 
 /* Methods that only MCP uses: spec-rules 3.1.  Their place in the table is
@@ -108,6 +109,12 @@ model_free(struct model *m)
 		return;
 	sessions_fini(m);
 	endpoints_fini(m);
+	while (m->spare) {
+		struct mexch *x = m->spare;
+
+		LL_DELETE(m->spare, x);
+		free(x);
+	}
 	buf_fini(&m->scratch);
 	free(m);
 }
@@ -156,7 +163,25 @@ free_exchange(struct model *m, struct mexch *x)
 	free(x->agent);
 	free(x->client);
 	free(x->offer);
-	free(x);
+	if (m->n_spare >= MAX_SPARE) {
+		free(x);
+		return;
+	}
+	LL_PREPEND(m->spare, x);
+	m->n_spare++;
+}
+
+static struct mexch *
+new_exchange(struct model *m)
+{
+	struct mexch *x = m->spare;
+
+	if (x == NULL)
+		return xcalloc(1, sizeof *x);
+	LL_DELETE(m->spare, x);
+	m->n_spare--;
+	*x = (struct mexch){ .st = NULL };
+	return x;
 }
 
 static void
@@ -315,7 +340,7 @@ request_points(const struct mexch *x, const struct model_request *r)
 struct mexch *
 model_request(struct model *m, struct mconn *c, const struct model_request *r, struct at at)
 {
-	struct mexch *x = xcalloc(1, sizeof *x);
+	struct mexch *x = new_exchange(m);
 
 	x->id = ++m->n_x;
 	x->n = r->n;

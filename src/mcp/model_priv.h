@@ -127,6 +127,8 @@ struct model {
 	uint32_t n_dead;
 	uint32_t n_conn, n_x, n_stream, n_session;
 	uint64_t told_eps;
+	struct mexch *spare;		/* freed ones, for the next */
+	uint32_t n_spare;
 	struct buf scratch;		/* strings of the event being told */
 	bool sessions_full, endpoints_full;
 	uint64_t unread;

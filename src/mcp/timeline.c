@@ -21,6 +21,7 @@ struct slot {
 struct index {
 	struct slot *slot;
 	uint32_t used;
+	uint32_t last;			/* slot that was found last */
 	unsigned bits;			/* 0: no table yet */
 	uint64_t odd;
 };
@@ -76,8 +77,8 @@ home(const struct index *ix, uint32_t n)
 	return (uint32_t)group << 3 | (n & 7);
 }
 
-static void *
-index_get(const struct index *ix, uint32_t n)
+static const struct slot *
+index_find(const struct index *ix, uint32_t n)
 {
 	uint32_t mask = (1u << ix->bits) - 1;
 
@@ -85,8 +86,23 @@ index_get(const struct index *ix, uint32_t n)
 		return NULL;
 	for (uint32_t i = home(ix, n); ix->slot[i].n; i = (i + 1) & mask)
 		if (ix->slot[i].n == n)
-			return ix->slot[i].p;
+			return &ix->slot[i];
 	return NULL;
+}
+
+static void *
+index_get(struct index *ix, uint32_t n)
+{
+	const struct slot *at;
+
+	/* Events come in runs of one session and one stream. */
+	if (n && ix->bits && ix->slot[ix->last].n == n)
+		return ix->slot[ix->last].p;
+	at = index_find(ix, n);
+	if (at == NULL)
+		return NULL;
+	ix->last = (uint32_t)(at - ix->slot);
+	return at->p;
 }
 
 static void
@@ -216,7 +232,7 @@ tidy_session(const struct timeline *tl, struct sess *s)
 	if (s->gone == 0)
 		return;
 	for (uint32_t i = 0; i < s->s.n_streams; i++)
-		if (index_get(&tl->by_stream, s->s.streams[i]))
+		if (index_find(&tl->by_stream, s->s.streams[i]))
 			s->s.streams[n++] = s->s.streams[i];
 	s->s.n_streams = n;
 	s->gone = 0;
@@ -699,7 +715,8 @@ timeline_file(const struct timeline *tl, uint32_t i)
 const struct tl_session *
 timeline_session_n(const struct timeline *tl, uint32_t n)
 {
-	struct sess *s = index_get(&tl->by_session, n);
+	const struct slot *at = index_find(&tl->by_session, n);
+	struct sess *s = at ? at->p : NULL;
 
 	if (s == NULL)
 		return NULL;
@@ -710,7 +727,8 @@ timeline_session_n(const struct timeline *tl, uint32_t n)
 const struct tl_stream *
 timeline_stream_n(const struct timeline *tl, uint32_t n)
 {
-	const struct snode *s = index_get(&tl->by_stream, n);
+	const struct slot *at = index_find(&tl->by_stream, n);
+	const struct snode *s = at ? at->p : NULL;
 
 	return s ? &s->s : NULL;
 }
