@@ -425,6 +425,71 @@ test_rows(void **state)
 	engine_free(NULL);
 }
 
+/* ---- which events reach a rule ---- */
+
+static uint32_t seen_types;
+
+static void *
+new_seer(struct engine *e, const struct limits *lim)
+{
+	(void)e;
+	(void)lim;
+	return malloc(1);
+}
+
+static void
+see(void *arg, const struct ev *e)
+{
+	(void)arg;
+	seen_types |= RULE_WANTS(e->type);
+}
+
+static void
+no_end(void *arg, ns_t now)
+{
+	(void)arg;
+	(void)now;
+}
+
+static void
+ignore(void *arg, const struct ev *e)
+{
+	(void)arg;
+	(void)e;
+}
+
+static void
+test_wants(void **state)
+{
+	static const struct rule picky = { "picky", "s", "r",
+	    RULE_WANTS(EV_SSE) | RULE_WANTS(EV_STREAM), new_seer, see, NULL, no_end,
+	    fake_free };
+	static const struct rule all = { "all", "s", "r", 0, new_seer, see, NULL, no_end,
+	    fake_free };
+	static const struct rule *const tables[][2] = { { &picky, NULL }, { &all, NULL } };
+	/* EV_END and EV_FINDING are no rule's business. */
+	static const uint32_t want[] = { RULE_WANTS(EV_SSE) | RULE_WANTS(EV_STREAM),
+	    (RULE_WANTS(EV_N_TYPES) - 1) & ~RULE_WANTS(EV_END) };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct limits lim;
+		struct engine *e;
+
+		limits_init(&lim);
+		e = engine_new(&lim, tables[i], ignore, NULL);
+		seen_types = 0;
+		for (unsigned type = 0; type < EV_N_TYPES; type++) {
+			struct ev v = { .type = (enum ev_type)type, .t = NS_S };
+
+			if (type != EV_FINDING)
+				engine_event(e, &v);
+		}
+		assert_int_equal(seen_types, want[i] & ~RULE_WANTS(EV_FINDING));
+		engine_free(e);
+	}
+}
+
 /* ---- what a draft keeps ---- */
 
 static void
@@ -597,6 +662,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_draft),
 		cmocka_unit_test(test_add),
+		cmocka_unit_test(test_wants),
 		cmocka_unit_test(test_looks),
 	};
 
