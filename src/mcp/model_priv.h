@@ -73,6 +73,8 @@ struct session {
 	struct idtab ids;		/* event id -> last giver, givers and data */
 	struct idtab reqs;		/* request id or token -> exchange, method */
 	struct mstream *open;		/* GET streams, oldest first */
+	struct mstream *holder;		/* the presumed or primary one of them:
+					 * there is one at most */
 	struct ended *ended;
 	uint32_t n_ended, cap_ended;
 	ns_t last_open;			/* of a GET stream: head */

@@ -26,8 +26,13 @@ static void
 owner(struct model *m, struct mstream *st, enum ev_role to, enum ev_by by,
     uint32_t cause, struct at at)
 {
+	struct session *s = st->x->s;
 	struct ev e;
 
+	if (to == EV_PRESUMED || to == EV_PRIMARY)
+		s->holder = st;
+	else if (s->holder == st)
+		s->holder = NULL;
 	if (st->role == to)
 		return;
 	e = model_ev(st->x, EV_OWNER, EV_S2C, at);
@@ -167,14 +172,9 @@ link_lineage(struct session *s, struct mstream *st, bool has_cursor, uint64_t cu
 static void
 take_place(struct model *m, struct mexch *x, bool of_post, struct at at)
 {
-	struct mstream *st = x->st, *other;
-	bool beside = false;
+	struct mstream *st = x->st;
+	bool beside = x->s->holder != NULL;
 
-	DL_FOREACH(x->s->open, other) {
-		if (other != st && (other->role == EV_PRESUMED ||
-		    other->role == EV_PRIMARY))
-			beside = true;
-	}
 	st->role = EV_CLOSED;
 	owner(m, st, of_post ? EV_REQUEST_STREAM : beside ? EV_SHADOW : EV_PRESUMED,
 	    EV_BY_OPEN, st->n, at);
@@ -343,14 +343,10 @@ stream_common(struct model *m, struct mexch *x, struct at at)
 
 	if (!st->owned || st->role == EV_PRIMARY)
 		return;
-	DL_FOREACH(x->s->open, other) {
-		if (other == st)
-			continue;
-		if (other->role == EV_PRIMARY)
-			owner(m, other, EV_ORPHAN, EV_BY_MESSAGE, st->n, at);
-		else if (other->role == EV_PRESUMED)
-			owner(m, other, EV_SHADOW, EV_BY_MESSAGE, st->n, at);
-	}
+	other = x->s->holder;
+	if (other && other != st)
+		owner(m, other, other->role == EV_PRIMARY ? EV_ORPHAN : EV_SHADOW,
+		    EV_BY_MESSAGE, st->n, at);
 	owner(m, st, EV_PRIMARY, EV_BY_MESSAGE, st->n, at);
 	st->giver = st->n;		/* it was no request's, after all */
 }
@@ -383,23 +379,34 @@ remember_end(struct session *s, const struct mexch *x, enum ev_end end, struct a
 	    end == EV_CLIENT };
 }
 
+/* Not the whole list: a session may have any number of open streams. */
+static struct mstream *
+heir_of(const struct session *s, ns_t now)
+{
+	struct mstream *st;
+
+	for (st = s->open ? s->open->prev : NULL; st && st->opened > now - 50 * NS_MS;
+	    st = st == s->open ? NULL : st->prev)
+		if (st->role != EV_REQUEST_STREAM)
+			return st;
+	DL_FOREACH(s->open, st) {
+		if (st->role != EV_REQUEST_STREAM)
+			return st;
+	}
+	return NULL;
+}
+
 /* After the owner is gone the oldest open stream is presumed to follow, unless
  * one opened so shortly before that it is what ended the owner. */
 static void
 pass_place(struct model *m, struct session *s, const struct mstream *gone, enum ev_role was,
     enum ev_by by, struct at at)
 {
-	struct mstream *heir = NULL, *other;
+	struct mstream *heir;
 
-	if (was != EV_PRESUMED && was != EV_PRIMARY)
+	if ((was != EV_PRESUMED && was != EV_PRIMARY) || s->holder)
 		return;
-	DL_FOREACH(s->open, other) {
-		if (other->role == EV_PRESUMED || other->role == EV_PRIMARY)
-			return;
-		if (other->role != EV_REQUEST_STREAM &&
-		    (heir == NULL || other->opened > at.t - 50 * NS_MS))
-			heir = other;
-	}
+	heir = heir_of(s, at.t);
 	if (heir)
 		owner(m, heir, EV_PRESUMED, by, gone->n, at);
 }
@@ -433,6 +440,8 @@ stream_close(struct model *m, struct mexch *x, enum ev_end end, uint32_t flags, 
 	model_emit(m, x->ep, &e);
 	if (s && st->owned) {
 		DL_DELETE(s->open, st);
+		if (s->holder == st)
+			s->holder = NULL;
 		if (s->open && at.t - s->open->opened > NS_S &&
 		    at.t - st->opened > NS_S)
 			s->signs |= SIGN_SHADOW;
