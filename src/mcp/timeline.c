@@ -10,9 +10,12 @@
 #define MAX_FILES 4096
 #define N_RECENT 16384		/* exchanges whose stream may still come */
 
-/* Numbers to records: open addressing, multiply-shift under a random odd
- * multiplier, so that an event file cannot choose collisions.  Neighbours, which
- * are used together, share a line of cache: only their eighth is hashed. */
+/* Numbers to records: open addressing, multiply-shift by the golden ratio, which
+ * spreads runs of numbers evenly, over a random salt, so that an event file
+ * cannot choose collisions.  Neighbours, which are used together, share a line
+ * of cache: only their eighth is hashed. */
+#define GOLDEN 0x9e3779b97f4a7c15ULL
+
 struct slot {
 	uint32_t n;			/* 0: empty */
 	void *p;
@@ -23,7 +26,7 @@ struct index {
 	uint32_t used;
 	uint32_t last;			/* slot that was found last */
 	unsigned bits;			/* 0: no table yet */
-	uint64_t odd;
+	uint64_t salt;
 };
 
 struct snode {
@@ -72,7 +75,7 @@ struct timeline {
 static uint32_t
 home(const struct index *ix, uint32_t n)
 {
-	uint64_t group = (n >> 3) * ix->odd >> (64 + 3 - ix->bits);
+	uint64_t group = ((n >> 3) ^ ix->salt) * GOLDEN >> (64 + 3 - ix->bits);
 
 	return (uint32_t)group << 3 | (n & 7);
 }
@@ -113,8 +116,7 @@ index_put(struct index *ix, uint32_t n, void *p)
 	if (ix->bits == 0 || ix->used >= 1u << (ix->bits - 1)) {
 		struct index new = { .bits = ix->bits ? ix->bits + 1 : 4 };
 
-		new.odd = ix->odd ? ix->odd :
-		    ((uint64_t)map_hash("timeline", 8) << 32 | map_hash("index", 5)) | 1;
+		new.salt = map_hash("timeline", 8);
 		new.slot = xcalloc((size_t)1 << new.bits, sizeof *new.slot);
 		for (i = 0; ix->bits && i < 1u << ix->bits; i++)
 			if (ix->slot[i].n)
