@@ -1,7 +1,6 @@
 #include "mcpdiag/decode.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "mcpdiag/cur.h"
@@ -413,14 +412,39 @@ decode_linktype_name(uint32_t linktype)
 	return NULL;
 }
 
+static char *
+put_number(char *out, unsigned v)
+{
+	char digits[10];
+	unsigned n = 0;
+
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		*out++ = digits[--n];
+	return out;
+}
+
+/* Twice for each connection: printf would be most of what opening one costs. */
 size_t
 addr_print(const struct addr *a, char *out)
 {
-	char ip[INET6_ADDRSTRLEN] = "";
-	int n;
+	char *p = out;
 
-	(void)inet_ntop(a->v6 ? AF_INET6 : AF_INET, a->ip, ip, sizeof ip);
-	n = snprintf(out, 54, a->v6 ? "[%s]:%u" : "%s:%u", ip,
-	    (unsigned)a->port);
-	return n < 0 ? 0 : (size_t)n;
+	if (a->v6) {
+		*p++ = '[';
+		if (inet_ntop(AF_INET6, a->ip, p, INET6_ADDRSTRLEN) != NULL)
+			p += strlen(p);
+		*p++ = ']';
+	} else
+		for (unsigned i = 0; i < 4; i++) {
+			if (i)
+				*p++ = '.';
+			p = put_number(p, a->ip[i]);
+		}
+	*p++ = ':';
+	p = put_number(p, a->port);
+	*p = '\0';
+	return (size_t)(p - out);
 }
