@@ -100,24 +100,39 @@ remove_session(struct model *m, struct session *s)
 	free(s);
 }
 
-/* Deleted sessions are kept as short records, so that what comes later on
- * them is still known; they go first when there are too many. */
+void
+session_touch(struct model *m, struct session *s)
+{
+	if (m->s_lru->prev == s)	/* already the newest */
+		return;
+	DL_DELETE(m->s_lru, s);
+	DL_APPEND(m->s_lru, s);
+}
+
+/* One that may go: an ended one first, then the longest idle.  Those that
+ * something is open on are in use; when all are, there is none, and that many
+ * connections have a limit of their own. */
+static struct session *
+idle_session(struct model *m)
+{
+	if (m->dead)
+		return m->dead;
+	for (unsigned looked = 0; looked < 64; looked++) {
+		if (m->s_lru->refs == 0)
+			return m->s_lru;
+		session_touch(m, m->s_lru);
+	}
+	return NULL;
+}
+
 static void
 make_room(struct model *m)
 {
-	struct session *s, *victim = NULL;
-	unsigned looked = 0;
+	struct session *victim;
 
 	if (HASH_COUNT(m->sessions) < m->lim.sessions)
 		return;
-	DL_FOREACH(m->s_lru, s) {
-		if (s->refs)
-			continue;
-		if (victim == NULL)
-			victim = s;
-		if (s->deleted || ++looked > 64)
-			break;
-	}
+	victim = idle_session(m);
 	if (victim)
 		remove_session(m, victim);
 	if (!m->sessions_full) {
@@ -146,15 +161,6 @@ model_shed(struct model *m)
 		n--;
 		remove_session(m, s);
 	}
-}
-
-void
-session_touch(struct model *m, struct session *s)
-{
-	if (m->s_lru->prev == s)	/* already the newest */
-		return;
-	DL_DELETE(m->s_lru, s);
-	DL_APPEND(m->s_lru, s);
 }
 
 static struct session *

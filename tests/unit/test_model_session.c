@@ -250,6 +250,44 @@ test_sessions_limit(void **state)
 	fix_free(f);
 }
 
+/* One that has ended goes before those that may go on, however idle; when
+ * something is open on all of them, there are more. */
+static void
+test_sessions_that_go(void **state)
+{
+	struct fix *f = fix_new(false, 0, 4);
+	struct mconn *c = conn(f, "1.1.1.1:1", "2.2.2.2:2");
+	struct mexch *x, *open[8];
+	char sid[16];
+
+	(void)state;
+	for (int i = 1; i <= 4; i++) {
+		(void)snprintf(sid, sizeof sid, "s%d", i);
+		x = ask(f, c, &(struct ask){ .method = i == 3 ? "DELETE" : "GET", .sid = sid });
+		answer(f, x, 200, NULL, false);
+		over(f, x, EV_COMPLETE);
+	}
+	for (int i = 0; i < 8; i++) {		/* s3 goes, then s1, s2, s4 */
+		(void)snprintf(sid, sizeof sid, "new%d", i);
+		if (i == 1) {
+			x = ask(f, c, &(struct ask){ .method = "GET", .sid = "s1" });
+			assert_int_equal(last(f, EV_REQUEST)->session, 1);
+			over(f, x, EV_COMPLETE);
+		}
+		open[i] = ask(f, c, &(struct ask){ .method = "GET", .sid = sid });
+		assert_int_equal(last(f, EV_REQUEST)->session, 5 + i);
+	}
+	for (int i = 0; i < 8; i++) {
+		(void)snprintf(sid, sizeof sid, "new%d", i);
+		x = ask(f, c, &(struct ask){ .method = "GET", .sid = sid });
+		assert_int_equal(last(f, EV_REQUEST)->session, 5 + i);
+		over(f, x, EV_COMPLETE);
+		over(f, open[i], EV_COMPLETE);
+	}
+	model_conn_end(f->m, c, next(f));
+	fix_free(f);
+}
+
 /* HTTP+SSE: POSTs find their session by the endpoint's URI. */
 static void
 test_legacy(void **state)
@@ -295,7 +333,8 @@ main(void)
 		cmocka_unit_test(test_secrets), cmocka_unit_test(test_revision),
 		cmocka_unit_test(test_sessions_apart), cmocka_unit_test(test_logical),
 		cmocka_unit_test(test_modern), cmocka_unit_test(test_session_end),
-		cmocka_unit_test(test_sessions_limit), cmocka_unit_test(test_legacy),
+		cmocka_unit_test(test_sessions_limit), cmocka_unit_test(test_sessions_that_go),
+		cmocka_unit_test(test_legacy),
 	};
 
 	return cmocka_run_group_tests_name("model session", tests, NULL, NULL);
