@@ -28,32 +28,62 @@ remove_endpoint(struct model *m, struct endpoint *ep)
 	free(ep);
 }
 
+static void
+touch(struct model *m, struct endpoint *ep)
+{
+	DL_DELETE(m->ep_lru, ep);
+	DL_APPEND(m->ep_lru, ep);
+}
+
+/* One that may go: without connection and session, and without MCP if there
+ * is such a one.  The others move to the end, so that a search is short. */
+static struct endpoint *
+idle_endpoint(struct model *m)
+{
+	struct endpoint *ep, *idle = NULL;
+
+	for (unsigned looked = 0; looked < 64; looked++) {
+		ep = m->ep_lru;
+		if (ep->n_refs == 0 && !ep->mcp)
+			return ep;
+		if (ep->n_refs == 0 && idle == NULL)
+			idle = ep;
+		touch(m, ep);
+	}
+	return idle;
+}
+
+/* When all are in use there are more: their connections and sessions have
+ * limits of their own. */
+static void
+make_room(struct model *m)
+{
+	struct endpoint *old;
+
+	if (HASH_COUNT(m->endpoints) < m->lim.endpoints)
+		return;
+	old = idle_endpoint(m);
+	if ((old == NULL || old->mcp) && !m->endpoints_full) {
+		m->endpoints_full = true;
+		model_note(m, "limit", "more servers than --limit endpoints=; "
+		    "those that nothing is open on are forgotten", (struct at){ 0, 0 });
+	}
+	if (old)
+		remove_endpoint(m, old);
+}
+
 struct endpoint *
 endpoint_get(struct model *m, const char *name)
 {
-	struct endpoint *ep, *old;
+	struct endpoint *ep;
 
 	HASH_FIND_STR(m->endpoints, name, ep);
 	if (ep) {
-		DL_DELETE(m->ep_lru, ep);
-		DL_APPEND(m->ep_lru, ep);
+		touch(m, ep);
 		ep->n_refs++;
 		return ep;
 	}
-	if (HASH_COUNT(m->endpoints) >= m->lim.endpoints) {
-		/* Oldest without connection and without MCP goes first. */
-		DL_FOREACH(m->ep_lru, old) {
-			if (old->n_refs == 0 && !old->mcp)
-				break;
-		}
-		if (old)
-			remove_endpoint(m, old);
-		else if (!m->endpoints_full) {
-			m->endpoints_full = true;
-			model_note(m, "limit", "more servers than --limit endpoints=; "
-			    "memory grows with each further one", (struct at){ 0, 0 });
-		}
-	}
+	make_room(m);
 	ep = xcalloc(1, sizeof *ep);
 	ep->name = xmemdup0(name, strlen(name));
 	HASH_ADD_KEYPTR(hh, m->endpoints, ep->name, strlen(ep->name), ep);

@@ -150,6 +150,60 @@ test_pending(void **state)
 	fix_free(f);
 }
 
+/* An exchange with a server of that number, and nothing left open. */
+static void
+visit(struct fix *f, int server, bool mcp)
+{
+	char name[32];
+	struct mconn *c;
+
+	(void)snprintf(name, sizeof name, "2.2.2.2:%d", server);
+	c = conn(f, "1.1.1.1:1", name);
+	over(f, ask(f, c, &(struct ask){ .method = "GET", .target = "/",
+	    .version = mcp ? "2025-06-18" : NULL }), EV_COMPLETE);
+	model_conn_end(f->m, c, next(f));
+}
+
+/* Of too many servers one without MCP goes, if nothing is open on it; else one
+ * with, and that is said. */
+static void
+test_endpoints_limit(void **state)
+{
+	struct fix *f = fix_new(false, 0, 0);
+	struct mconn *open[6];
+	char name[32];
+
+	(void)state;
+	model_free(f->m);
+	f->lim.endpoints = 4;
+	f->m = model_new(&f->lim, false, record, &f->rec);
+	visit(f, 1, true);
+	visit(f, 2, true);
+	for (int i = 0; i < 50; i++)
+		visit(f, 10 + i, false);
+	assert_int_equal(count(f, EV_REQUEST), 2);
+	visit(f, 1, false);		/* both are still known */
+	visit(f, 2, false);
+	assert_int_equal(count(f, EV_REQUEST), 4);
+	assert_false(has_note(f, "limit"));
+	visit(f, 3, true);
+	visit(f, 4, true);
+	assert_int_equal(count(f, EV_REQUEST), 6);
+	assert_false(has_note(f, "limit"));
+	visit(f, 5, true);
+	assert_true(has_note(f, "limit"));
+	for (int i = 0; i < 6; i++) {	/* all are in use */
+		(void)snprintf(name, sizeof name, "3.3.3.3:%d", i);
+		open[i] = conn(f, "1.1.1.1:1", name);
+	}
+	visit(f, 60, false);
+	for (int i = 0; i < 6; i++)
+		model_conn_end(f->m, open[i], next(f));
+	assert_int_equal(count(f, EV_REQUEST), 7);
+	assert_int_equal(count(f, EV_NOTE), 1);
+	fix_free(f);
+}
+
 /* ---- messages ---- */
 
 /* Which channel a server's message is on, and which request it is tied to.
@@ -343,7 +397,7 @@ main(void)
 		cmocka_unit_test(test_evidence), cmocka_unit_test(test_patience),
 		cmocka_unit_test(test_pending), cmocka_unit_test(test_channel),
 		cmocka_unit_test(test_handles), cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_head_lost),
+		cmocka_unit_test(test_head_lost), cmocka_unit_test(test_endpoints_limit),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
