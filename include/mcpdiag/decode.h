@@ -44,6 +44,7 @@ enum decode_rc {
 struct decode_stats {
 	uint64_t tcp, other, fragments, bad, unknown_linktype;
 	uint64_t fragments_dropped;	/* cut, at the limit, or not complete so far */
+	uint64_t fragments_full;	/* of those, at the limit */
 };
 
 struct decode;

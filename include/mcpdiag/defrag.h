@@ -25,6 +25,7 @@ void defrag_free(struct defrag *);
 struct str defrag_add(struct defrag *, const struct defrag_key *, ns_t t,
     uint32_t offset, bool more, const uint8_t *, size_t);
 uint64_t defrag_dropped(const struct defrag *);	/* fragments given up */
+uint64_t defrag_full(const struct defrag *);	/* of those, for want of room */
 uint64_t defrag_held(const struct defrag *);	/* waiting for others */
 
 #endif

@@ -392,6 +392,12 @@ decode_notes(struct pipeline *p)
 		    d->fragments_dropped == 1 ? " was" : "s were");
 		pipeline_note(p, "fragments", text);
 	}
+	if (d->fragments_full) {
+		(void)snprintf(text, sizeof text, "%llu IP fragment%s given up at "
+		    "--limit fragments=", ULL(d->fragments_full),
+		    d->fragments_full == 1 ? " was" : "s were");
+		pipeline_note(p, "fragments", text);
+	}
 	forgotten(p, flows_stats(p->flows)->evicted, "flows");
 	forgotten(p, flows_stats(p->flows)->shed, "memory");
 }

@@ -132,6 +132,7 @@ reassemble(struct decode *dec, const struct seg *s, uint8_t proto, uint32_t id,
 	    d->have);
 	dec->stats.fragments_dropped = dec->cut +
 	    defrag_dropped(dec->defrag) + defrag_held(dec->defrag);
+	dec->stats.fragments_full = defrag_full(dec->defrag);
 	if (whole.p == NULL)
 		return false;
 	*d = (struct part){ (const uint8_t *)whole.p, whole.n, whole.n };

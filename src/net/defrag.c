@@ -25,7 +25,7 @@ struct defrag {
 	struct gram *table, *ages;
 	struct gram *out;		/* lent to the caller */
 	size_t bytes, max;
-	uint64_t dropped, held;
+	uint64_t dropped, full, held;
 };
 
 static size_t
@@ -72,6 +72,7 @@ make_room(struct defrag *d, size_t n, const struct gram *keep)
 
 		if (oldest == NULL)
 			return false;
+		d->full += oldest->fragments;
 		drop(d, oldest);
 		if (self)
 			return false;
@@ -175,6 +176,7 @@ defrag_add(struct defrag *d, const struct defrag_key *key, ns_t t,
 		return STR_NONE;
 	}
 	g = gram_of(d, key, t);
+	d->full += g == NULL;
 	/* Of two ends, the second is as good as a lie. */
 	if (g == NULL || (!more && g->total && g->total != offset + n)) {
 		d->dropped++;
@@ -202,6 +204,12 @@ uint64_t
 defrag_dropped(const struct defrag *d)
 {
 	return d->dropped;
+}
+
+uint64_t
+defrag_full(const struct defrag *d)
+{
+	return d->full;
 }
 
 uint64_t

@@ -154,12 +154,42 @@ many_small(void **state)
 	defrag_free(NULL);
 }
 
+/* Those that time drops are not those that room drops. */
+static void
+two_reasons(void **state)
+{
+	struct defrag *d = defrag_new(4096);
+	struct defrag_key key = { .id = 1 };
+	uint8_t b[1024] = { 0 };
+
+	(void)state;
+	(void)defrag_add(d, &key, 1, 0, true, b, sizeof b);
+	key.id++;
+	(void)defrag_add(d, &key, 40 * NS_S, 0, true, b, sizeof b);
+	assert_int_equal(defrag_dropped(d), 1);
+	assert_int_equal(defrag_full(d), 0);
+	for (int i = 0; i < 3; i++) {
+		key.id++;
+		(void)defrag_add(d, &key, 40 * NS_S, 0, true, b, sizeof b);
+	}
+	assert_int_equal(defrag_dropped(d) + defrag_held(d), 5);
+	assert_int_equal(defrag_full(d), defrag_dropped(d) - 1);
+	assert_true(defrag_full(d) > 0);
+	defrag_free(d);
+	d = defrag_new(16);		/* no room for anything */
+	(void)defrag_add(d, &key, 1, 0, true, b, sizeof b);
+	assert_int_equal(defrag_dropped(d), 1);
+	assert_int_equal(defrag_full(d), 1);
+	defrag_free(d);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(run_rows),
 		cmocka_unit_test(many_small),
+		cmocka_unit_test(two_reasons),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,6 +110,28 @@ what_cannot_be_read_is_said(void **state)
 	pipeline_free(p);
 }
 
+/* First fragments of 64 kB each, of which 1 MiB is kept. */
+static void
+fragments_are_bounded(void **state)
+{
+	struct pipeline *p = new(NULL);
+	static uint8_t in[20 + 65504];
+
+	(void)state;
+	memcpy(in, syn, 20);
+	in[2] = (uint8_t)(sizeof in >> 8);
+	in[3] = (uint8_t)sizeof in;
+	in[6] = 0x20;			/* more fragments */
+	for (uint32_t i = 0; i < 40; i++) {
+		in[5] = (uint8_t)i;	/* identification */
+		(void)give(p, 1, RAW, in, sizeof in, sizeof in);
+	}
+	pipeline_end(p);
+	assert_true(noted(p, "fragments", "40 IP fragments were never completed"));
+	assert_true(noted(p, "fragments", "given up at --limit fragments="));
+	pipeline_free(p);
+}
+
 static void
 no_tcp_is_said(void **state)
 {
@@ -335,6 +357,7 @@ main(void)
 		cmocka_unit_test(totals),
 		cmocka_unit_test(what_cannot_be_read_is_said),
 		cmocka_unit_test(no_tcp_is_said),
+		cmocka_unit_test(fragments_are_bounded),
 		cmocka_unit_test(a_filter_keeps_out),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(unpacked_memory_is_bounded),
