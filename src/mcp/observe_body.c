@@ -1,4 +1,8 @@
+#include "mcpdiag/json.h"
 #include "observe_priv.h"
+
+#define MAX_HELD (1U << 20)	/* bytes of messages that wait for their event */
+#define KEEP_HELD (64U << 10)	/* of which so many stay with the stream */
 
 /* Scanners are the largest thing an exchange needs, and only while a document
  * is open; one is kept ready. */
@@ -43,7 +47,7 @@ hold_msg(struct body *b, const struct rpc_msg *msg)
 	pad = -need & 15;
 	at = buf_room(&b->held, need + pad);
 	if (at == NULL) {
-		b->undecoded = true;
+		b->overheld = true;
 		return;
 	}
 	memcpy(at, &copy, sizeof copy);
@@ -80,6 +84,33 @@ deliver_held(struct observe *o, struct ox *x, uint64_t hash)
 	buf_clear(held);
 }
 
+/* Only ids decide what belongs together: of a cut one that is not sure. */
+static void
+tell_flaws(struct observe *o, struct ox *x, const struct rpc_msg *msg)
+{
+	static const struct {
+		unsigned flaw;
+		const char *name, *text;
+	} words[] = {
+		{ JSON_DEEP, "json-depth", "JSON nested deeper than --limit json-depth=; "
+		    "below that it is not looked into" },
+		{ JSON_CUT, "json-value", "a JSON-RPC id, method, name or error message "
+		    "longer than --limit json-value=; its start is kept" },
+		{ JSON_UTF8, "bad-utf8", "invalid UTF-8 in JSON" },
+		{ JSON_SURROGATE, "bad-utf16", "half a surrogate pair in JSON" },
+		{ JSON_DUPLICATE, "duplicate-key", "a member that comes twice in a "
+		    "JSON-RPC message; the last one counts" },
+	};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (msg->flaws & words[i].flaw)
+			model_anomaly(o->m, x->conn->mc, words[i].name, words[i].text,
+			    x->at);
+	if (msg->id_cut)
+		model_anomaly(o->m, x->conn->mc, "limit", "a JSON-RPC id is longer than "
+		    "--limit json-value=; its start is compared", x->at);
+}
+
 static void
 on_msg(void *arg, const struct rpc_msg *msg)
 {
@@ -90,6 +121,8 @@ on_msg(void *arg, const struct rpc_msg *msg)
 	if (!msg->jsonrpc2 && (o->cur_request || msg->kind != RPC_ERROR || !x->rpc))
 		return;
 	x->rpc |= msg->jsonrpc2;
+	if (msg->flaws || msg->id_cut)
+		tell_flaws(o, x, msg);
 	if (o->cur_hold)
 		hold_msg(&x->resp, msg);
 	else if (o->cur_request)
@@ -239,6 +272,10 @@ on_event(void *arg, const struct sse_event *v)
 	if (v->cut)
 		model_anomaly(o->m, x->conn->mc, "limit", "an event grew past --limit "
 		    "sse-event= or sse-line=; the rest of it is not read", x->at);
+	if (b->overheld)
+		model_anomaly(o->m, x->conn->mc, "limit", "the messages of one event "
+		    "take more than 1 MiB; the last of them are not read", x->at);
+	s.cut |= b->overheld;
 	model_sse(o->m, x->x, &s, x->at);
 	if (!v->tail) {
 		o->cur_hold = false;
@@ -251,8 +288,10 @@ on_event(void *arg, const struct sse_event *v)
 			deliver_held(o, x, s.hash);
 	}
 	give_back(o, b);
+	if (b->held.cap > KEEP_HELD)
+		buf_fini(&b->held);
 	buf_clear(&b->held);
-	b->started = false;
+	b->started = b->overheld = false;
 	x->stash = NULL;
 	x->n_first = 0;
 }
@@ -261,8 +300,12 @@ static void
 on_comment(void *arg, struct str text)
 {
 	struct ox *x = arg;
+	struct observe *o = x->conn->o;
 
-	model_comment(x->conn->o->m, x->x, text, x->at);
+	model_comment(o->m, x->x, text, x->at);
+	if (text.n >= o->lim.sse_line)
+		model_anomaly(o->m, x->conn->mc, "long-comment", "a comment that fills "
+		    "--limit sse-line=; its start is kept", x->at);
 }
 
 static const struct sse_cb sse_cb = { on_data, on_event, on_comment };
@@ -310,7 +353,7 @@ body_begin(struct ox *x, struct body *b, struct str coding)
 {
 	struct observe *o = x->conn->o;
 
-	buf_init(&b->held, 64 << 10);
+	buf_init(&b->held, MAX_HELD);
 	b->coding = inflate_kind_of(coding);
 	if (b->coding == INFLATE_UNKNOWN) {
 		b->undecoded = true;

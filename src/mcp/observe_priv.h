@@ -19,6 +19,7 @@ struct body {
 	enum inflate_kind coding;
 	bool undecoded;		/* cannot be read (further) */
 	bool json, failed, started;
+	bool overheld;		/* `held` was too small for this event */
 	uint64_t bytes;		/* as sent */
 	struct rpc *rpc;	/* while a JSON document is open */
 	struct digest digest;

@@ -562,6 +562,90 @@ test_limits(void **state)
 	buf_fini(&b);
 }
 
+/* What an event stream of these bytes says, in pieces of n. */
+static void
+limited(const struct limits *lim, struct str bytes, size_t n, const char *want)
+{
+	struct run r;
+
+	run_begin(&r, lim, false);
+	run_data(&r, 0, GET, sizeof GET - 1);
+	for (size_t i = 0; i < bytes.n; i += n)
+		run_data(&r, 1, bytes.p + i, bytes.n - i < n ? bytes.n - i : n);
+	run_end(&r);
+	if (str_find(buf_str(&r.trace), str_c(want)) == SIZE_MAX)
+		fail_msg("pieces of %zu: no %s in\n%.*s", n, want,
+		    STR_ARG(str_of(buf_str(&r.trace).p, r.trace.n < 3000 ? r.trace.n : 3000)));
+	buf_fini(&r.trace);
+}
+
+/* What JSON may be cut or odd in, and a comment, is told by name. */
+static void
+test_told_limits(void **state)
+{
+#define HEAD_SSE "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+	static const struct {
+		struct str bytes;
+		const char *want;
+	} told[] = {
+		{ { HEAD_SSE "data: " RPC "\"method\":\"ping\",\"params\":[[[[[]]]]]}\n\n", 0 },
+		    "anomaly json-depth\n" },
+		{ { HEAD_SSE "data: " RPC "\"id\":1,\"method\":\"a-method-of-many-letters\"}\n\n",
+		    0 }, "anomaly json-value\n" },
+		{ { HEAD_SSE "data: " RPC "\"id\":\"an-id-of-many-letters\",\"method\":\"ping\"}"
+		    "\n\n", 0 }, "anomaly json-value\nanomaly limit\n" },
+		{ { HEAD_SSE "data: " RPC "\"id\":1,\"method\":\"\xff\"}\n\n", 0 },
+		    "anomaly bad-utf8\n" },
+		{ { HEAD_SSE "data: " RPC "\"id\":1,\"method\":\"\\ud800\"}\n\n", 0 },
+		    "anomaly bad-utf16\n" },
+		{ { HEAD_SSE "data: " RPC "\"id\":1,\"id\":2,\"method\":\"ping\"}\n\n", 0 },
+		    "anomaly duplicate-key\n" },
+		{ { HEAD_SSE ":a comment of many letters\n\n", 0 },
+		    "comment 'a comment of man'\nanomaly long-comment\n" },
+		{ { HEAD_SSE ":a comment\n\n", 0 }, "comment 'a comment'\nstream lost" },
+	};
+	struct limits lim;
+
+	(void)state;
+	limits_init(&lim);
+	lim.json_depth = 4;
+	lim.json_value = lim.sse_line = 16;
+	for (size_t i = 0; i < N_ROWS(told); i++) {
+		struct str bytes = str_c(told[i].bytes.p);
+
+		limited(&lim, bytes, bytes.n, told[i].want);
+		limited(&lim, bytes, 1, told[i].want);
+	}
+}
+
+/* A batch of 20,000 as one event, over many pieces: as many as are kept come,
+ * it is said that there were more, and the stream goes on. */
+static void
+test_batch_limit(void **state)
+{
+	struct buf b;
+	struct run r;
+
+	(void)state;
+	buf_init(&b, 4 << 20);
+	(void)buf_adds(&b, STR(HEAD_SSE "data: ["));
+	for (int i = 0; i < 20000; i++)
+		(void)buf_fmt(&b, "%s" RPC "\"id\":%d,\"result\":{}}", i ? "," : "", i);
+	(void)buf_adds(&b, STR("]\n\ndata: " RPC "\"method\":\"n/b\"}\n\n"));
+	run_begin(&r, NULL, false);
+	run_data(&r, 0, GET, sizeof GET - 1);
+	for (size_t i = 0; i < b.n; i += 1000)
+		run_data(&r, 1, b.p + i, b.n - i < 1000 ? b.n - i : 1000);
+	run_end(&r);
+	assert_true(str_find(buf_str(&r.trace), STR("anomaly limit\nevent ")) != SIZE_MAX);
+	assert_true(str_find(buf_str(&r.trace), STR(" cut\ns2c response 0\n")) != SIZE_MAX);
+	assert_true(str_find(buf_str(&r.trace), STR("s2c response 2000\n")) != SIZE_MAX);
+	assert_true(str_find(buf_str(&r.trace), STR("s2c response 19999\n")) == SIZE_MAX);
+	assert_true(str_find(buf_str(&r.trace), STR("s2c notification n/b\n")) != SIZE_MAX);
+	buf_fini(&r.trace);
+	buf_fini(&b);
+}
+
 /* What has waited longest is given up; its answer comes from nowhere, and
  * those of the others still find theirs. */
 static void
@@ -598,6 +682,7 @@ main(void)
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_sniff),
 		cmocka_unit_test(test_gaps), cmocka_unit_test(test_gzip),
 		cmocka_unit_test(test_limits), cmocka_unit_test(test_pipeline_limit),
+		cmocka_unit_test(test_told_limits), cmocka_unit_test(test_batch_limit),
 	};
 
 	return cmocka_run_group_tests_name("observe", tests, NULL, NULL);
