@@ -4,6 +4,7 @@
 #ifndef MCPDIAG_IDTAB_H
 #define MCPDIAG_IDTAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct idgen {			/* one generation */
 struct idtab {
 	struct idgen now, old;
 	uint32_t max;
+	bool forgot;		/* some have been */
 };
 
 void idtab_init(struct idtab *, uint32_t max);

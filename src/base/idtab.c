@@ -69,6 +69,7 @@ idtab_put(struct idtab *t, uint64_t key, int *fresh)
 		return r;
 	key += key == 0;
 	if (t->now.n >= t->max) {
+		t->forgot |= t->old.n > 0;
 		free(t->old.slot);
 		t->old = t->now;
 		t->now = (struct idgen){ 0 };

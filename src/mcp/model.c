@@ -416,7 +416,7 @@ set_software(char **field, struct str name, struct str version)
 }
 
 static void
-remember_request(struct mexch *x, const struct rpc_msg *msg)
+remember_request(struct model *m, struct mexch *x, const struct rpc_msg *msg)
 {
 	struct str token = msg->meta_token;
 	struct idrec *r;
@@ -432,6 +432,7 @@ remember_request(struct mexch *x, const struct rpc_msg *msg)
 		r->a = x->id;
 		r->b = 0;
 	}
+	session_forgot(m, x->s);
 }
 
 void
@@ -453,7 +454,7 @@ model_request_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 		x->n_requests++;
 		if (str_eq(msg->method, STR("initialize")))
 			x->init = true;
-		remember_request(x, msg);
+		remember_request(m, x, msg);
 	}
 	if (x->init && x->s) {		/* initialize on an existing session */
 		set_software(&x->s->client, msg->client_name, msg->client_version);

@@ -132,7 +132,7 @@ struct model {
 	struct mexch *spare;		/* freed ones, for the next */
 	uint32_t n_spare;
 	struct buf scratch;		/* strings of the event being told */
-	bool sessions_full, endpoints_full;
+	bool sessions_full, endpoints_full, ids_full;
 	uint64_t unread;
 };
 
@@ -158,6 +158,8 @@ void session_touch(struct model *, struct session *);
 void session_tell(struct model *, struct session *, struct at);
 void session_set(char **field, struct str value);
 void sessions_fini(struct model *);
+/* Says once that ids of a session have been forgotten, if so. */
+void session_forgot(struct model *, const struct session *);
 /* Which hash of a secret is shown: "#" and 10 hex digits. */
 void secret_print(const struct model *, struct str raw, struct buf *out);
 /* A request target, the values of its query hashed. */

@@ -285,6 +285,17 @@ session_logical(struct model *m, struct mexch *x, struct at at)
 }
 
 void
+session_forgot(struct model *m, const struct session *s)
+{
+	if (m->ids_full || !(s->ids.forgot || s->reqs.forgot))
+		return;
+	m->ids_full = true;
+	model_note(m, "ids", "more event or request ids in one session than --limit "
+	    "ids=; the oldest are forgotten, and what repeats after that long is not "
+	    "recognised", (struct at){ 0, 0 });
+}
+
+void
 session_hold(struct model *m, struct mexch *x, struct session *s)
 {
 	if (x->s)

@@ -253,7 +253,6 @@ learn(struct model *m, struct mexch *x, const struct model_sse *v, uint32_t *fla
 	uint64_t id;
 	int fresh;
 
-	(void)m;
 	if (s == NULL)
 		return;
 	if (v->retry_ms >= 0) {
@@ -274,6 +273,7 @@ learn(struct model *m, struct mexch *x, const struct model_sse *v, uint32_t *fla
 	id = map_digest(v->id.p, v->id.n);
 	st->cursor_id = v->id.n ? id : 0;	/* an empty id clears it */
 	r = idtab_put(&s->ids, id, &fresh);
+	session_forgot(m, s);
 	if (r->a != st->giver) {
 		r->a = st->giver;
 		r->b = (r->b & ~ID_COUNT) | (((r->b & ID_COUNT) + 1) & ID_COUNT);

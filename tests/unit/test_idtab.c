@@ -74,6 +74,7 @@ test_bound(void **state)
 
 			idtab_put(&t, key, &fresh)->a = i;
 			assert_true(fresh);
+			assert_int_equal(t.forgot, i >= 2 * max);
 			assert_true(t.now.n <= max);
 			assert_true(t.old.n <= max);
 			assert_true(t.now.cap <= 8 || t.now.cap < 4 * max);

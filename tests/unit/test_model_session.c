@@ -288,6 +288,32 @@ test_sessions_that_go(void **state)
 	fix_free(f);
 }
 
+/* Twice limits.ids are remembered at most; that older ones are not is said. */
+static void
+test_ids_limit(void **state)
+{
+	struct fix *f = fix_new(false, 0, 0);
+	struct mconn *c;
+	struct mexch *x;
+	char json[64];
+
+	(void)state;
+	model_free(f->m);
+	f->lim.ids = 16;
+	f->m = model_new(&f->lim, false, record, &f->rec);
+	c = conn(f, "1.1.1.1:1", "2.2.2.2:2");
+	x = ask(f, c, &(struct ask){ .method = "POST", .sid = "S" });
+	for (int i = 0; i < 40; i++) {
+		assert_int_equal(has_note(f, "ids"), i > 32);
+		(void)snprintf(json, sizeof json, RPC "\"id\":%d,\"method\":\"ping\"}", i);
+		say(f, x, true, json);
+	}
+	assert_int_equal(count(f, EV_NOTE), 1);
+	over(f, x, EV_COMPLETE);
+	model_conn_end(f->m, c, next(f));
+	fix_free(f);
+}
+
 /* HTTP+SSE: POSTs find their session by the endpoint's URI. */
 static void
 test_legacy(void **state)
@@ -334,7 +360,7 @@ main(void)
 		cmocka_unit_test(test_sessions_apart), cmocka_unit_test(test_logical),
 		cmocka_unit_test(test_modern), cmocka_unit_test(test_session_end),
 		cmocka_unit_test(test_sessions_limit), cmocka_unit_test(test_sessions_that_go),
-		cmocka_unit_test(test_legacy),
+		cmocka_unit_test(test_ids_limit), cmocka_unit_test(test_legacy),
 	};
 
 	return cmocka_run_group_tests_name("model session", tests, NULL, NULL);
