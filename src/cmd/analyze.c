@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "complain.h"
 #include "input.h"
 #include "mcpdiag/ndjson.h"
 #include "mcpdiag/pipeline.h"
@@ -103,7 +104,7 @@ catch_signals(void)
 static int
 usage(const char *fmt_option, const char *value, const char *want)
 {
-	fprintf(stderr, "mcpdiag analyze: %s %s: %s\n", fmt_option, value, want);
+	complain("mcpdiag analyze: %s %s: %s", fmt_option, value, want);
 	return STATUS_USAGE;
 }
 
@@ -172,7 +173,7 @@ set_limit(struct run *r, const char *arg)
 
 	if (limits_set(&r->pipe.limits, str_c(arg), &em) == 0)
 		return 0;
-	fprintf(stderr, "mcpdiag analyze: %s\n", em.text);
+	complain("mcpdiag analyze: %s", em.text);
 	return STATUS_USAGE;
 }
 
@@ -300,7 +301,7 @@ open_captures(struct run *r, struct source *s)
 
 	for (unsigned i = 0; i < r->n_files; i++)
 		if (source_add(s, r->files[i], &em) != 0) {
-			fprintf(stderr, "mcpdiag: %s\n", em.text);
+			complain("mcpdiag: %s", em.text);
 			return STATUS_INPUT;
 		}
 	return 0;
@@ -367,11 +368,11 @@ read_events(struct run *r, struct pipeline *p)
 	int rc = 0;
 
 	if (input_events(r->files[0], in, &stop, &em) != 0) {
-		fprintf(stderr, "mcpdiag: %s\n", em.text);
+		complain("mcpdiag: %s", em.text);
 		rc = STATUS_INPUT;
 	} else if (s->events == 0) {
-		fprintf(stderr, "mcpdiag: %s: no event in it can be read (line "
-		    "%llu: %s); it should come from `mcpdiag analyze -T ndjson`\n",
+		complain("mcpdiag: %s: no event in it can be read (line "
+		    "%llu: %s); it should come from `mcpdiag analyze -T ndjson`",
 		    r->files[0], (unsigned long long)s->first_bad,
 		    s->bad ? s->why : "nothing");
 		rc = STATUS_INPUT;
@@ -407,7 +408,7 @@ exit_status(const struct run *r, const struct verdict *v)
 	if (n)
 		return STATUS_FOUND;
 	if (r->require_mcp && !v->mcp) {
-		fprintf(stderr, "mcpdiag: --require-mcp: %s\n",
+		complain("mcpdiag: --require-mcp: %s",
 		    v->kind == VERDICT_UNKNOWN ? "no MCP could be read" : v->text);
 		return STATUS_INPUT;
 	}
@@ -443,7 +444,7 @@ run_pipeline(struct run *r, struct output *o, bool events)
 	print(r, o, pipeline_timeline(p), v);
 	rc = output_done(o, &em);
 	if (rc < 0) {
-		fprintf(stderr, "mcpdiag: %s\n", em.text);
+		complain("mcpdiag: %s", em.text);
 		rc = STATUS_ENVIRONMENT;
 	} else
 		rc = rc > 0 ? STATUS_PIPE : exit_status(r, v);
@@ -460,8 +461,8 @@ look_at_inputs(struct run *r, bool *events)
 {
 	*events = false;
 	if (r->n_files == 0 && isatty(STDIN_FILENO)) {
-		fprintf(stderr, "mcpdiag analyze: no capture given; name a file, or "
-		    "pipe one in: tcpdump -w - | mcpdiag analyze -\n");
+		complain("mcpdiag analyze: no capture given; name a file, or "
+		    "pipe one in: tcpdump -w - | mcpdiag analyze -");
 		return STATUS_USAGE;
 	}
 	if (r->n_files == 0)
@@ -492,7 +493,7 @@ start(struct run *r)
 	if (r->divide)
 		limits_shrink(&r->pipe.limits, r->divide);
 	if (r->keylog && access(r->keylog, R_OK) != 0) {
-		fprintf(stderr, "mcpdiag: --keylog %s: %s\n", r->keylog,
+		complain("mcpdiag: --keylog %s: %s", r->keylog,
 		    strerror(errno));
 		return STATUS_INPUT;
 	}
@@ -503,7 +504,7 @@ start(struct run *r)
 	}
 	rc = output_open(&o, r->output, r->files, r->n_files, &em);
 	if (rc != 0) {
-		fprintf(stderr, "mcpdiag analyze: -o %s\n", em.text);
+		complain("mcpdiag analyze: -o %s", em.text);
 		rc = rc == -E_USAGE ? STATUS_USAGE : STATUS_ENVIRONMENT;
 	} else
 		rc = run_pipeline(r, &o, events);

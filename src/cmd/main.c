@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "complain.h"
 #include "opts.h"
 
 static const struct command *const commands[] = { &cmd_analyze, NULL };
@@ -41,8 +42,8 @@ no_command(const char *word)
 	size_t n = 1;
 
 	if (stat(word, &st) == 0 && !S_ISDIR(st.st_mode)) {
-		fprintf(stderr, "mcpdiag: no command given; try: "
-		    "mcpdiag analyze %s\n", word);
+		complain("mcpdiag: no command given; try: "
+		    "mcpdiag analyze %s", word);
 		return STATUS_USAGE;
 	}
 	for (size_t i = 0; commands[i] && n < 7; i++)
@@ -50,11 +51,11 @@ no_command(const char *word)
 	names[n] = NULL;
 	near = opts_nearest(word, names);
 	if (near)
-		fprintf(stderr, "mcpdiag: no command %s; did you mean %s?\n",
+		complain("mcpdiag: no command %s; did you mean %s?",
 		    word, near);
 	else
-		fprintf(stderr, "mcpdiag: no command %s; `mcpdiag help` lists "
-		    "them\n", word);
+		complain("mcpdiag: no command %s; `mcpdiag help` lists "
+		    "them", word);
 	return STATUS_USAGE;
 }
 
@@ -101,8 +102,8 @@ main(int argc, char **argv)
 	if (strcmp(argv[1], "help") == 0)
 		return done(help(argc, argv));
 	if (argv[1][0] == '-') {
-		fprintf(stderr, "mcpdiag: options come after the command; try: "
-		    "mcpdiag analyze %s\n", argv[1]);
+		complain("mcpdiag: options come after the command; try: "
+		    "mcpdiag analyze %s", argv[1]);
 		return STATUS_USAGE;
 	}
 	cmd = find(argv[1]);

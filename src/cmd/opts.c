@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "complain.h"
+#include "mcpdiag/buf.h"
+
 #define MAX_OPTS 48
 #define MAX_WORD 32
 
@@ -78,8 +81,8 @@ unknown(const struct command *cmd, char *word, int letter)
 	char *eq;
 
 	if (letter) {
-		fprintf(stderr, "mcpdiag %s: no option -%c; `mcpdiag %s --help` "
-		    "lists them\n", cmd->name, letter, cmd->name);
+		complain("mcpdiag %s: no option -%c; `mcpdiag %s --help` "
+		    "lists them", cmd->name, letter, cmd->name);
 		return OPT_BAD;
 	}
 	eq = strchr(word, '=');
@@ -87,11 +90,11 @@ unknown(const struct command *cmd, char *word, int letter)
 		*eq = '\0';
 	near = nearest_option(cmd, word + 2);
 	if (near)
-		fprintf(stderr, "mcpdiag %s: no option %s; did you mean --%s?\n",
+		complain("mcpdiag %s: no option %s; did you mean --%s?",
 		    cmd->name, word, near);
 	else
-		fprintf(stderr, "mcpdiag %s: no option %s; `mcpdiag %s --help` "
-		    "lists them\n", cmd->name, word, cmd->name);
+		complain("mcpdiag %s: no option %s; `mcpdiag %s --help` "
+		    "lists them", cmd->name, word, cmd->name);
 	return OPT_BAD;
 }
 
@@ -99,10 +102,10 @@ static int
 misused(const struct command *cmd, const struct opt *o, bool missing)
 {
 	if (missing)
-		fprintf(stderr, "mcpdiag %s: --%s needs a value: --%s %s\n",
+		complain("mcpdiag %s: --%s needs a value: --%s %s",
 		    cmd->name, o->name, o->name, o->arg ? o->arg : "");
 	else
-		fprintf(stderr, "mcpdiag %s: --%s takes no value\n", cmd->name,
+		complain("mcpdiag %s: --%s takes no value", cmd->name,
 		    o->name);
 	return OPT_BAD;
 }
@@ -148,6 +151,19 @@ names_long(const char *word, const char *name)
 	return strncmp(word, name, n) == 0;
 }
 
+static void
+ambiguous(const struct command *cmd, const char *word)
+{
+	struct buf b;
+
+	buf_init(&b, 4096);
+	for (const struct opt *o = cmd->opts; o->name; o++)
+		if (o->help && names_long(word + 2, o->name))
+			(void)buf_fmt(&b, " --%s", o->name);
+	complain("mcpdiag %s: %s may mean%.*s", cmd->name, word, STR_ARG(buf_str(&b)));
+	buf_fini(&b);
+}
+
 static int
 failure(const struct command *cmd, char **argv, int what)
 {
@@ -169,11 +185,7 @@ failure(const struct command *cmd, char **argv, int what)
 		for (o = cmd->opts; o->name; o++)
 			n += o->help && word[2] && names_long(word + 2, o->name);
 		if (n > 1) {
-			fprintf(stderr, "mcpdiag %s: %s may mean", cmd->name, word);
-			for (o = cmd->opts; o->name; o++)
-				if (o->help && names_long(word + 2, o->name))
-					fprintf(stderr, " --%s", o->name);
-			fprintf(stderr, "\n");
+			ambiguous(cmd, word);
 			return OPT_BAD;
 		}
 	}

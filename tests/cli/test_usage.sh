@@ -39,6 +39,10 @@ says "a limit too low" 2 'at least 16' analyze --limit streams=1 "$leap"
 says "a limit without a value" 2 'NAME=VALUE' analyze --limit streams "$leap"
 says "a count of nothing" 2 'from 1 up' analyze -c 0 "$leap"
 says "a wrong filter" 2 '^mcpdiag analyze: --filter tcp prot 3:' analyze -f 'tcp prot 3' "$leap"
+esc=$(printf '\033[31m')
+says "a file name is not obeyed" 3 '^mcpdiag: \\x1b\[31mx: No such file' analyze "${esc}x"
+says "nor is an option" 2 'no option --x\\x1b\[31m;' analyze "--x$esc" "$leap"
+says "nor is a command" 2 'no command \\x1b\[31m;' "$esc"
 exits "-- ends the options" 3 analyze -- -q
 exits "-n is accepted" 1 analyze -n "$leap"
 if command -v script >/dev/null; then
