@@ -5,6 +5,8 @@
 #include "mcpdiag/fingerprint.h"
 #include "model_priv.h"
 
+#define MAX_SET 1024		/* bytes kept of a name or version */
+
 void
 secret_print(const struct model *m, struct str raw, struct buf *out)
 {
@@ -56,7 +58,7 @@ void
 session_set(char **field, struct str value)
 {
 	free(*field);
-	*field = value.p ? xmemdup0(value.p, value.n) : NULL;
+	*field = value.p ? xmemdup0(value.p, value.n < MAX_SET ? value.n : MAX_SET) : NULL;
 }
 
 static void

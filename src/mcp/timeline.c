@@ -6,6 +6,8 @@
 #include "mcpdiag/map.h"
 
 #define MAX_ROLES 256		/* of one stream */
+#define MAX_NAME 256		/* bytes of an id, a name, a version */
+#define MAX_STRING 4096		/* of a note, a file's name */
 #define MAX_NOTES 512
 #define MAX_FILES 4096
 #define N_RECENT 16384		/* exchanges whose stream may still come */
@@ -151,19 +153,50 @@ index_del(struct index *ix, uint32_t n)
 	ix->used--;
 }
 
+/* Strings come from the wire, or from an event file that may hold anything, and
+ * there are thousands of them: one that is absurdly long is cut. */
+static struct str
+cut(struct str s, size_t max, char room[MAX_STRING])
+{
+	static const char more[] = "\xe2\x80\xa6";	/* U+2026 */
+	size_t n = max - (sizeof more - 1);
+
+	if (s.n <= max)
+		return s;
+	while (n > max - 8 && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+		n--;				/* not inside a character */
+	memcpy(room, s.p, n);
+	memcpy(room + n, more, sizeof more - 1);
+	return str_of(room, n + sizeof more - 1);
+}
+
 static void
 set(char **field, struct str s)
 {
+	char room[MAX_STRING];
+
+	s = cut(s, MAX_STRING, room);
 	if (s.p == NULL || (*field && str_eq(str_c(*field), s)))
 		return;
 	free(*field);
 	*field = xmemdup0(s.p, s.n);
 }
 
+static void
+set_id(char **field, struct str s)
+{
+	char room[MAX_STRING];
+
+	set(field, cut(s, MAX_NAME, room));
+}
+
 /* What thousands of sessions have in common. */
 static void
 set_name(struct timeline *tl, char **field, struct str s)
 {
+	char room[MAX_STRING];
+
+	s = cut(s, MAX_NAME, room);
 	if (s.p == NULL || (*field && str_eq(str_c(*field), s)))
 		return;
 	intern_put(&tl->names, *field);
@@ -175,7 +208,10 @@ add_note(struct timeline *tl, struct str name, struct str text, bool anomaly,
     uint32_t pkt)
 {
 	struct tl_note *n = NULL, *same = NULL;
+	char room[2][MAX_STRING];
 
+	name = cut(name, MAX_NAME, room[0]);
+	text = cut(text, MAX_STRING, room[1]);
 	for (uint32_t i = 0; i < tl->n_notes; i++) {
 		n = &tl->notes[i];
 		if (n->anomaly != anomaly || !str_eq(str_c(n->name), name))
@@ -376,7 +412,7 @@ on_session(struct timeline *tl, const struct ev *e)
 		DL_APPEND(tl->lru, s);
 		index_put(&tl->by_session, s->s.n, s);
 	}
-	set(&s->s.key, e->u.session.key);
+	set_id(&s->s.key, e->u.session.key);
 	set_name(tl, &s->s.revision, e->u.session.revision);
 	set_name(tl, &s->s.client, e->u.session.client);
 	set_name(tl, &s->s.server, e->u.session.server);
@@ -451,7 +487,7 @@ on_stream(struct timeline *tl, const struct ev *e, struct sess *ss)
 	s->s.resumes = e->u.stream.resumes;
 	s->s.givers = e->u.stream.givers;
 	s->s.delay_ms = e->u.stream.delay_ms;
-	set(&s->s.cursor, e->u.stream.cursor);
+	set_id(&s->s.cursor, e->u.stream.cursor);
 	if (r)
 		s->s.xn = r->xn;
 }

@@ -299,6 +299,35 @@ notes_add_up(void **state)
 	timeline_free(tl);
 }
 
+/* Strings may be of any length; what is kept of thousands is not. */
+static void
+long_strings(void **state)
+{
+	struct limits lim = small_limits(10, 10);
+	struct timeline *tl = timeline_new(&lim);
+	struct ev e = { .type = EV_SESSION, .session = 1 };
+	char text[6001];
+
+	(void)state;
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	memcpy(text + 252, "\xe2\x82\xac", 3);		/* over the edge */
+	e.u.session.key = e.u.session.client = str_c(text);
+	e.u.session.server = str_of(text, 256);
+	timeline_event(tl, &e);
+	timeline_event(tl, &e);
+	assert_int_equal(strlen(timeline_session(tl, 0)->key), 255);
+	assert_string_equal(timeline_session(tl, 0)->key + 251, "x\xe2\x80\xa6");
+	assert_string_equal(timeline_session(tl, 0)->client, timeline_session(tl, 0)->key);
+	assert_int_equal(strlen(timeline_session(tl, 0)->server), 256);
+	note(tl, EV_ANOMALY, text, text, 1);
+	note(tl, EV_ANOMALY, text, text, 1);
+	assert_int_equal(timeline_note(tl, 0)->count, 2);
+	assert_int_equal(strlen(timeline_note(tl, 0)->text), 4096);
+	assert_null(timeline_note(tl, 1));
+	timeline_free(tl);
+}
+
 static void
 files_and_ends(void **state)
 {
@@ -367,6 +396,7 @@ main(void)
 		cmocka_unit_test(long_runs_stay_bounded),
 		cmocka_unit_test(owners_are_a_history),
 		cmocka_unit_test(notes_add_up),
+		cmocka_unit_test(long_strings),
 		cmocka_unit_test(files_and_ends),
 		cmocka_unit_test(strangers_are_harmless),
 	};
