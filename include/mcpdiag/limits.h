@@ -24,7 +24,7 @@
 	X("decoded",     decoded,     16ULL << 20,  64,  "one decompressed body, bytes") \
 	X("ratio",       ratio,       1000,         10,  "decompression ratio beyond the first MiB") \
 	X("sessions",    sessions,    65536,        4,   "sessions kept") \
-	X("streams",     streams,     65536,        16,  "streams kept") \
+	X("streams",     streams,     16384,        16,  "streams kept") \
 	X("endpoints",   endpoints,   4096,         4,   "server addresses kept") \
 	X("pending",     pending,     64,           4,   "events held for a server not yet known to be MCP") \
 	X("ids",         ids,         4096,         16,  "event ids and request ids remembered for one session") \

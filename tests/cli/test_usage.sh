@@ -44,6 +44,15 @@ says "a file name is not obeyed" 3 '^mcpdiag: \\x1b\[31mx: No such file' analyze
 says "nor is an option" 2 'no option --x\\x1b\[31m;' analyze "--x$esc" "$leap"
 says "nor is a command" 2 'no command \\x1b\[31m;' "$esc"
 exits "-- ends the options" 3 analyze -- -q
+check "the man page tells the limits as they are" python3 - <<'END'
+import re
+unit = {"": 1, "k": 1 << 10, "M": 1 << 20}
+header = {n: eval(v.replace("ULL", "")) for n, v in re.findall(
+    r'X\("([^"]+)",\s*\w+,\s*([^,]+),', open("include/mcpdiag/limits.h").read())}
+page = {n: int(v) * unit[u] for n, v, u in re.findall(
+    r"^\.It Cm (\S+) Ta (\d+)([kM]?) Ta", open("man/mcpdiag-analyze.1").read(), re.M)}
+assert header and header == page, set(header.items()) ^ set(page.items())
+END
 exits "-n is accepted" 1 analyze -n "$leap"
 if command -v script >/dev/null; then
 	script -qec "$bin analyze" /dev/null >"$tmp/out" 2>&1
