@@ -85,7 +85,7 @@ from_engine(void *arg, const struct ev *e)
 	ev_check(&w->check, e);
 	timeline_event(w->timeline, e);
 	ndjson_event(w->ndjson, e);
-	if (e->type == EV_ANOMALY || (e->type != EV_FINDING &&
+	if (e->type == EV_ANOMALY || e->type == EV_NOTE || (e->type != EV_FINDING &&
 	    e->type != EV_SESSION && (e->flags & (EVF_GAP |
 	    EVF_HEAD_LOST | EVF_MIDSTREAM | EVF_INFERRED | EVF_UNDECODED))) ||
 	    (e->type == EV_END && e->u.total.unread))	/* they may hide the same */
