@@ -17,7 +17,8 @@ struct observe_stats {
 	uint64_t http2;		/* in the clear */
 	uint64_t other;		/* neither HTTP nor TLS */
 	uint64_t work;		/* bytes that came or were unpacked, bytes that
-				 * decoders took, and 1 KiB for each piece */
+				 * decoders and held messages took, and 1 KiB
+				 * for each piece and each exchange */
 };
 
 struct observe *observe_new(const struct limits *, struct model *);

@@ -6,6 +6,7 @@
 
 #define LOOK_EVERY (4U << 20)	/* bytes of work, at memory use */
 #define PIECE_WORK 1024
+#define EXCHANGE_WORK 1024
 
 static struct ox *
 find(struct oconn *c, uint32_t n)
@@ -46,6 +47,7 @@ new_ox(struct oconn *c, uint32_t n, struct at at)
 	x->at = at;
 	DL_APPEND(c->list, x);
 	c->n_list++;
+	c->o->stats.work += EXCHANGE_WORK;
 	return x;
 }
 

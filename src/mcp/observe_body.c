@@ -123,9 +123,11 @@ on_msg(void *arg, const struct rpc_msg *msg)
 	x->rpc |= msg->jsonrpc2;
 	if (msg->flaws || msg->id_cut)
 		tell_flaws(o, x, msg);
-	if (o->cur_hold)
+	if (o->cur_hold) {
+		o->stats.work -= x->resp.held.n;
 		hold_msg(&x->resp, msg);
-	else if (o->cur_request)
+		o->stats.work += x->resp.held.n;
+	} else if (o->cur_request)
 		model_request_msg(o->m, x->x, msg, 0, x->at);
 	else
 		model_response_msg(o->m, x->x, msg, o->cur_hash, x->at);
