@@ -116,7 +116,7 @@ class Conn:
 
 
 def to_bytes(text):
-    return text if isinstance(text, bytes) else text.encode("latin-1")
+    return text if isinstance(text, bytes) else text.encode()
 
 
 def head(first, lines):
