@@ -20,6 +20,7 @@ struct idgen {			/* one generation */
 
 struct idtab {
 	struct idgen now, old;
+	uint64_t odd;		/* random: where keys go */
 	uint32_t max;
 	bool forgot;		/* some have been */
 };

@@ -1,5 +1,7 @@
 #include "mcpdiag/idtab.h"
 
+#include <stdlib.h>
+
 #include "mcpdiag/map.h"
 #include "util.h"
 
@@ -55,6 +57,29 @@ test_put_get(void **state)
 	idtab_fini(&t);
 }
 
+/* Keys that are alike in all bits but some, wherever those are, do not make one
+ * long run: each look-up would walk it. */
+static void
+test_alike(void **state)
+{
+	(void)state;
+	for (unsigned shift = 0; shift <= 64 - 13; shift++) {
+		uint32_t run = 0, longest = 0;
+		struct idtab t;
+		int fresh;
+
+		idtab_init(&t, 8192);
+		for (uint64_t i = 1; i <= 4096; i++)
+			(void)idtab_put(&t, i << shift, &fresh);
+		for (uint32_t i = 0; i < t.now.cap; i++) {
+			run = t.now.slot[i].key ? run + 1 : 0;
+			longest = run > longest ? run : longest;
+		}
+		assert_true(longest < 1000);
+		idtab_fini(&t);
+	}
+}
+
 /* Of a long sequence at least the last `max` keys are known, at most twice
  * that many are held, and what is known is right. */
 static void
@@ -94,8 +119,10 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty), cmocka_unit_test(test_put_get),
-		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_alike), cmocka_unit_test(test_bound),
 	};
+
+	(void)setenv("MCPDIAG_HASH_SEED", "1", 1);	/* the same each time */
 
 	return cmocka_run_group_tests_name("idtab", tests, NULL, NULL);
 }
