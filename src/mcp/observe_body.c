@@ -286,8 +286,10 @@ on_event(void *arg, const struct sse_event *v)
 			scan_begin(o, b);
 			scan(o, x, b, x->stash, x->n_stash);
 			(void)scan_end(o, x, b);
-		} else if (b->rpc && scan_end(o, x, b))
+		} else if (b->rpc) {	/* what was whole in it counts, here too */
+			(void)scan_end(o, x, b);
 			deliver_held(o, x, s.hash);
+		}
 	}
 	give_back(o, b);
 	if (b->held.cap > KEEP_HELD)

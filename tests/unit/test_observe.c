@@ -97,6 +97,10 @@ static const struct row {
 	    "data: " RPC "\"method\":\"ping\",\"id\":1}\n"), SERVER_FIN, },
 	    "GET /mcp\nasked complete 0\n200 until-close\nstream standalone\n"
 	    "event 40 tail\nstream complete\ndone complete 47\n" },
+	{ "a message and what does not belong there", false, {
+	    C(GET), T, K("data: " RPC "\"method\":\"n/x\"}}\n\n"), E, },
+	    "GET /mcp\nasked complete 0\n200 chunked\nstream standalone\n"
+	    "event 33\ns2c notification n/x\nstream complete\ndone complete 41\n" },
 	{ "events that hold no JSON-RPC", false, {
 	    C(GET), T, K("data: hello\n\ndata: {}\n\ndata: {\"a\":\n\n"), E, },
 	    "GET /mcp\nasked complete 0\n200 chunked\nstream standalone\n"
