@@ -257,14 +257,16 @@ on_response(void *arg, const struct http1_head *h, struct at at)
 	    str_ipre(str_trim(type), STR("text/event-stream")), at);
 }
 
-/* A body whose head was lost: an event stream when it starts with a field. */
+/* A body whose head was lost: an event stream when it starts with a field, as
+ * far as that is here. */
 static bool
 looks_sse(const char *p, size_t n)
 {
 	static const char *const fields[] = { ":", "data:", "event:", "id:", "retry:" };
 
 	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-		if (str_pre(str_of(p, n), str_c(fields[i])))
+		if (str_pre(str_of(p, n), str_c(fields[i])) ||
+		    str_pre(str_c(fields[i]), str_of(p, n)))
 			return true;
 	return false;
 }
@@ -447,13 +449,15 @@ sniff(struct oconn *c, int dir, const void *p, size_t n)
 }
 
 /* The first pieces of a connection, until it is clear what it is.  Pieces too
- * short to tell are put together, up to SNIFF_MAX bytes. */
+ * short to tell are put together, up to SNIFF_MAX bytes, and read as one; *used
+ * is how many bytes of p went into that. */
 static bool
-first_data(struct oconn *c, int dir, const void *p, size_t n, struct at at)
+first_data(struct oconn *c, int dir, const void *p, size_t n, size_t *used, struct at at)
 {
 	uint8_t had = c->seen_dir == dir ? c->n_seen : 0;
 	size_t room = sizeof c->seen - had, add = n < room ? n : room;
 
+	*used = 0;
 	if (had) {
 		memcpy(c->seen + had, p, add);
 		p = c->seen;
@@ -461,8 +465,10 @@ first_data(struct oconn *c, int dir, const void *p, size_t n, struct at at)
 	}
 	switch (sniff(c, dir, p, n)) {
 	case SNIFF_HTTP:
-		if (had)
-			http1_feed(c->http, dir != c->client_dir, c->seen, had, at);
+		if (had) {
+			http1_feed(c->http, dir != c->client_dir, p, n, at);
+			*used = add;
+		}
 		return true;
 	case SNIFF_DEAD:
 		return false;
@@ -535,17 +541,19 @@ no_room(struct observe *o, size_t n)
 bool
 observe_data(struct oconn *c, int dir, const void *p, size_t n, struct at at)
 {
+	size_t used = 0;
+
 	if (no_room(c->o, n)) {
 		observe_gap(c, dir, n, at);
 		return true;
 	}
-	if (!c->decided && !first_data(c, dir, p, n, at))
+	if (!c->decided && !first_data(c, dir, p, n, &used, at))
 		return false;
 	if (c->dead)
 		return false;
-	if (c->http == NULL)
-		return true;
-	http1_feed(c->http, dir != c->client_dir, p, n, at);
+	if (c->http && used < n)
+		http1_feed(c->http, dir != c->client_dir, (const char *)p + used,
+		    n - used, at);
 	return true;
 }
 
