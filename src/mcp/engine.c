@@ -579,7 +579,6 @@ draft_add(struct draft *d)
 	struct draft *to;
 
 	if (i == UINT32_MAX) {
-		d->title_n = d->f.title.n;
 		enter(e, d);
 		return;
 	}
@@ -598,7 +597,8 @@ draft_add(struct draft *d)
 	if (d->f.confidence > to->f.confidence)
 		to->f.confidence = d->f.confidence;
 	to->f.count += d->f.count;
-	to->more++;
+	if (to->more++ == 0)
+		to->title_n = to->f.title.n;
 	draft_title(to, "%.*s; so with %u further stream%s", (int)to->title_n,
 	    to->f.title.p, to->more, to->more == 1 ? "" : "s");
 	draft_free(d);

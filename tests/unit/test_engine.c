@@ -585,6 +585,7 @@ test_add(void **state)
 	const struct finding *f = NULL;
 	struct limits lim;
 	struct engine *e;
+	struct draft *d;
 
 	(void)state;
 	limits_init(&lim);
@@ -603,6 +604,13 @@ test_add(void **state)
 	assert_int_equal(f->severity, SEV_ERROR);
 	assert_int_equal(f->count, 6);
 	assert_true(f->first.t == at_ms(10).t && f->last.t == at_ms(40).t);
+	d = draft_new(e, &one, "w", SEV_ERROR, CONF_HIGH, 3);
+	draft_title(d, "done");
+	draft_done(d);
+	d = draft_new(e, &one, "w", SEV_ERROR, CONF_HIGH, 3);
+	draft_title(d, "added");
+	draft_add(d);
+	assert_true(str_eq(f->title, STR("done; so with 1 further stream")));
 	engine_free(e);
 }
 
