@@ -15,7 +15,7 @@ struct draft {
 	const struct rule *rule;
 	struct engine *engine;
 	uint32_t order;		/* in which it was first reported */
-	uint32_t cap_streams;
+	uint32_t cap_streams, cap_alike, cap_owned;
 	uint32_t *streams, *alike;
 	char **owned;		/* texts */
 	uint32_t n_owned;
@@ -147,13 +147,16 @@ chain(struct engine *e)
 }
 
 static bool
+same_kind(const struct draft *a, const struct draft *b)
+{
+	return a->rule == b->rule && str_eq(str_c(a->f.variant), str_c(b->f.variant));
+}
+
+static bool
 same_fault(const struct draft *a, const struct draft *b)
 {
-	return strcmp(a->f.detector, b->f.detector) == 0 &&
-	    a->f.severity == b->f.severity && a->software == b->software &&
-	    (a->f.variant == NULL) == (b->f.variant == NULL) &&
-	    (a->f.variant == NULL || strcmp(a->f.variant, b->f.variant) == 0) &&
-	    (a->root == NULL) == (b->root == NULL);
+	return same_kind(a, b) && a->f.severity == b->f.severity &&
+	    a->software == b->software && (a->root == NULL) == (b->root == NULL);
 }
 
 static void
@@ -162,13 +165,8 @@ aggregate(struct engine *e)
 	for (uint32_t i = 0; i < e->n_found; i++) {
 		struct draft *a = e->found[i];
 		struct idrec *r = idtab_get(&e->software, a->f.session);
-		uint64_t both;
 
-		a->software = a->f.session;
-		if (r) {
-			both = (uint64_t)r->a << 32 | r->b;
-			a->software = both;
-		}
+		a->software = r ? (uint64_t)r->a << 32 | r->b : a->f.session;
 	}
 	for (uint32_t i = 0; i < e->n_found; i++) {
 		struct draft *a = e->found[i];
@@ -181,8 +179,8 @@ aggregate(struct engine *e)
 			if (b->gone || b->f.session == a->f.session || !same_fault(a, b))
 				continue;
 			b->gone = true;
-			a->alike = xrealloc(a->alike,
-			    (a->f.sessions_alike + 1) * sizeof *a->alike);
+			a->alike = xgrow(a->alike, a->f.sessions_alike, &a->cap_alike,
+			    sizeof *a->alike);
 			a->alike[a->f.sessions_alike++] = b->f.session;
 			a->f.alike = a->alike;
 		}
@@ -398,7 +396,7 @@ own(struct draft *d, const char *p, size_t n)
 {
 	char *s = xmemdup0(p, n);
 
-	d->owned = xrealloc(d->owned, (d->n_owned + 1) * sizeof *d->owned);
+	d->owned = xgrow(d->owned, d->n_owned, &d->cap_owned, sizeof *d->owned);
 	d->owned[d->n_owned++] = s;
 	return str_of(s, n);
 }
@@ -521,9 +519,7 @@ draft_bool(struct draft *d, const char *name, bool v)
 static bool
 same_place(const struct draft *a, const struct draft *b)
 {
-	return a->rule == b->rule && a->f.session == b->f.session &&
-	    (a->f.variant == b->f.variant || (a->f.variant && b->f.variant &&
-	    strcmp(a->f.variant, b->f.variant) == 0));
+	return same_kind(a, b) && a->f.session == b->f.session;
 }
 
 static uint32_t

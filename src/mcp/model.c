@@ -4,8 +4,8 @@
 
 #include "model_priv.h"
 
-/* Digests of request ids and of progress tokens share a table. */
 #define MAX_SPARE 64		/* exchanges kept for reuse */
+/* Digests of request ids and of progress tokens share a table. */
 #define TOKEN_SALT 0x9e3779b97f4a7c15ULL
 
 /* Methods that only MCP uses: spec-rules 3.1.  Their place in the table is
@@ -128,7 +128,6 @@ model_conn(struct model *m, const char *client, const char *server, bool midstre
 	c->id = ++m->n_conn;
 	c->ep = endpoint_get(m, server);
 	c->client = xmemdup0(client, strlen(client));
-	c->midstream = midstream;
 	c->opened = at;
 	c->flags = midstream ? EVF_MIDSTREAM : 0;
 	return c;
@@ -310,7 +309,7 @@ tell_request(struct model *m, struct mexch *x, const struct model_request *r, st
 	sid = shown(m, r->session_id, false);
 	auth = shown(m, r->authorization, false);
 	target = shown(m, r->target, true);
-	e.u.req.n = x->n;
+	e.u.req.n = r->n;
 	e.u.req.method = r->method;
 	e.u.req.target = span_str(m, target);
 	e.u.req.host = r->host;
@@ -343,7 +342,6 @@ model_request(struct model *m, struct mconn *c, const struct model_request *r, s
 	struct mexch *x = new_exchange(m);
 
 	x->id = ++m->n_x;
-	x->n = r->n;
 	x->conn = c;
 	x->conn_id = c->id;
 	x->ep = c->ep;
@@ -451,7 +449,6 @@ model_request_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 	if (str_eq(msg->method, STR("subscriptions/listen")))
 		x->listen = x->modern = true;
 	if (msg->kind == RPC_REQUEST) {
-		x->n_requests++;
 		if (str_eq(msg->method, STR("initialize")))
 			x->init = true;
 		remember_request(m, x, msg);
@@ -510,8 +507,7 @@ find_session(struct model *m, struct mexch *x, const struct model_response *r, s
 	if (r->session_id.p) {
 		exchange_score(m, x, 5);
 		s = session_by_sid(m, x->conn->ep, r->session_id, at);
-	} else if (x->post && x->mcp_msg && x->conn->ep->mcp && r->status / 100 == 2 &&
-	    !x->del)
+	} else if (x->post && x->mcp_msg && x->conn->ep->mcp && r->status / 100 == 2)
 		s = session_logical(m, x, at);
 	else
 		return;
@@ -593,15 +589,13 @@ model_comment(struct model *m, struct mexch *x, struct str text, struct at at)
 	model_emit(m, x->ep, &e);
 }
 
-/* Which request a server message is tied to; 0 when to none. */
+/* Which request of the session a server message is tied to; 0 when to none. */
 static uint32_t
 tied_to(struct mexch *x, const struct rpc_msg *msg, struct ev *e)
 {
 	struct idrec *r = NULL;
 	struct str token = msg->progress_token;
 
-	if (x->s == NULL)
-		return 0;
 	if (msg->kind == RPC_RESPONSE || msg->kind == RPC_ERROR) {
 		if (msg->id.p)
 			r = idtab_get(&x->s->reqs, map_digest(msg->id.p, msg->id.n));
@@ -645,10 +639,9 @@ model_response_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 		learn_result(m, x, msg, at);
 	if (x->client_closed)
 		e.flags |= EVF_LATE;
-	e.session = x->s ? x->s->n : 0;
 	e.u.msg.sse = x->st != NULL;
 	e.u.msg.of = x->post && answer ? x->id : 0;
-	if (e.u.msg.of == 0 || x->s)
+	if (x->s)
 		e.u.msg.of = tied_to(x, msg, &e);
 	if (x->st == NULL)
 		e.u.msg.channel = EV_CH_NONE;
@@ -663,7 +656,7 @@ model_response_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 			stream_answers(m, x, at);
 	}
 	model_emit(m, x->ep, &e);
-	if (e.u.msg.channel == EV_CH_COMMON && x->st)
+	if (e.u.msg.channel == EV_CH_COMMON)
 		stream_common(m, x, at);
 }
 

@@ -107,7 +107,6 @@ exchange_score(struct model *m, struct mexch *x, unsigned points)
 	if (ep->score < SCORE_MCP)
 		return;
 	ep->mcp = true;
-	m->told_eps++;
 	if (ep->dropped)		/* before what is left of them */
 		model_note(m, "late-mcp", "a server was recognised as MCP only after "
 		    "--limit pending= events; earlier ones are missing", (struct at){ 0, 0 });

@@ -29,7 +29,7 @@ struct ended {
 	ns_t t;
 	uint64_t id;			/* digest of the cursor its listener
 					 * holds; 0: none */
-	bool get, by_client;
+	bool get;
 };
 
 struct mstream {
@@ -38,15 +38,14 @@ struct mstream {
 	enum ev_role role;
 	bool owned;			/* takes part in ownership */
 	bool told;			/* EV_STREAM is out */
-	bool had_response, had_data;
+	bool had_response;
 	bool finished;			/* resumes a request that was answered */
 	uint32_t events;
 	uint32_t giver;			/* whose event ids it gives out: its own
 					 * number, or the stream it resumes */
 	uint64_t cursor_id;		/* digest of the last id, or of the cursor */
 	ns_t opened, requested;
-	uint32_t opened_pkt, request_pkt;
-	uint32_t flags;
+	uint32_t opened_pkt;
 	struct mexch *x;
 	struct mstream *prev, *next;	/* open GET streams of the session */
 };
@@ -77,14 +76,13 @@ struct session {
 					 * there is one at most */
 	struct ended *ended;
 	uint32_t n_ended, cap_ended;
-	ns_t last_open;			/* of a GET stream: head */
 };
 
 struct mconn {
 	uint32_t id;
 	struct endpoint *ep;
 	char *client;
-	bool told, midstream;
+	bool told;
 	bool closed[2];
 	struct at opened;
 	uint32_t flags;			/* EVF_GAP, EVF_MIDSTREAM */
@@ -104,7 +102,6 @@ struct mexch {
 	bool client_closed;
 	struct mstream stream;
 	struct mexch *prev, *next;
-	uint32_t n;
 	struct mconn *conn;
 	char *cursor;			/* NULL: absent */
 	char *agent, *client, *offer;	/* of an initialize without session */
@@ -116,7 +113,6 @@ struct mexch {
 	bool head_lost, modern, init, listen, has_sid, mcp_msg;
 	bool event_stream;		/* response is one */
 	unsigned score;			/* evidence that it is MCP */
-	uint32_t n_requests;		/* JSON-RPC requests in its body */
 };
 
 struct model {
@@ -128,7 +124,6 @@ struct model {
 	struct session *sessions, *s_lru, *dead;
 	uint32_t n_dead;
 	uint32_t n_conn, n_x, n_stream, n_session;
-	uint64_t told_eps;
 	struct mexch *spare;		/* freed ones, for the next */
 	uint32_t n_spare;
 	struct buf scratch;		/* strings of the event being told */
@@ -153,7 +148,6 @@ struct session *session_find_uri(struct model *, struct endpoint *, struct str t
 struct session *session_logical(struct model *, struct mexch *, struct at);
 void session_hold(struct model *, struct mexch *, struct session *); /* x->s = s */
 void session_drop(struct model *, struct mexch *);
-void session_touch(struct model *, struct session *);
 /* Emits EV_SESSION when something new is known. */
 void session_tell(struct model *, struct session *, struct at);
 void session_set(char **field, struct str value);

@@ -102,7 +102,7 @@ remove_session(struct model *m, struct session *s)
 	free(s);
 }
 
-void
+static void
 session_touch(struct model *m, struct session *s)
 {
 	if (m->s_lru->prev == s)	/* already the newest */

@@ -200,7 +200,7 @@ stream_tell(struct model *m, struct mexch *x, enum ev_kind kind)
 	e.u.stream.kind = kind;
 	e.u.stream.cursor = str_c(x->cursor);
 	e.u.stream.requested = st->requested;
-	e.u.stream.request_pkt = st->request_pkt;
+	e.u.stream.request_pkt = x->requested.pkt;
 	if (s && x->get) {
 		if (x->cursor && (r = idtab_get(&s->ids, cursor)) != NULL) {
 			e.u.stream.resumes = r->a;
@@ -216,7 +216,6 @@ stream_tell(struct model *m, struct mexch *x, enum ev_kind kind)
 	if (s && x->get && kind != EV_UNKNOWN_KIND) {
 		st->owned = true;
 		DL_APPEND(s->open, st);
-		s->last_open = st->opened;
 		take_place(m, x, of_post, at);
 	}
 }
@@ -232,7 +231,6 @@ stream_open(struct model *m, struct mexch *x, struct at at)
 	st->opened = x->last_byte = at.t;
 	st->opened_pkt = at.pkt;
 	st->requested = x->head_lost ? at.t : x->requested.t;
-	st->request_pkt = x->requested.pkt;
 	x->st = st;
 	if (x->post)
 		stream_tell(m, x, x->listen ? EV_LISTEN : EV_POST_RESPONSE);
@@ -313,10 +311,8 @@ stream_event(struct model *m, struct mexch *x, const struct model_sse *v, struct
 	if (!v->tail)
 		learn(m, x, v, &e.flags);
 	x->last_byte = at.t;
-	if (v->dispatched && !v->tail) {
+	if (v->dispatched && !v->tail)
 		st->events++;
-		st->had_data |= v->data;
-	}
 	e.u.sse.name = v->name;
 	e.u.sse.id = v->id;
 	e.u.sse.data = v->data;
@@ -352,7 +348,7 @@ stream_common(struct model *m, struct mexch *x, struct at at)
 }
 
 static void
-remember_end(struct session *s, const struct mexch *x, enum ev_end end, struct at at)
+remember_end(struct session *s, const struct mexch *x, struct at at)
 {
 	const struct mstream *st = x->st;
 	struct ended *c;
@@ -375,8 +371,7 @@ remember_end(struct session *s, const struct mexch *x, enum ev_end end, struct a
 		c = &s->ended[s->n_ended++];
 	}
 	*c = (struct ended){ st->n, st->lineage, at.t, st->cursor_id,
-	    x->get && !stream_of_request(st),
-	    end == EV_CLIENT };
+	    x->get && !stream_of_request(st) };
 }
 
 /* Not the whole list: a session may have any number of open streams. */
@@ -460,7 +455,7 @@ stream_close(struct model *m, struct mexch *x, enum ev_end end, uint32_t flags, 
 			s->signs |= SIGN_TAKEOVER;
 	}
 	if (s && end != EV_OPEN)
-		remember_end(s, x, end, at);
+		remember_end(s, x, at);
 	if (s && s->signs != s->told_signs)
 		session_tell(m, s, at);
 	x->st = NULL;

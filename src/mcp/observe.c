@@ -403,7 +403,6 @@ observe_open(struct observe *o, const char *a0, const char *a1, bool client0, st
 static void
 start_http(struct oconn *c, int client_dir)
 {
-	c->decided = true;
 	c->client_dir = client_dir;
 	c->http = http1_new(&c->o->lim, &http1_cb, c);
 	c->mc = model_conn(c->o->m, client_dir ? c->a1 : c->a0,
@@ -419,7 +418,7 @@ static enum sniffed
 give_up(struct oconn *c, uint64_t *counter)
 {
 	++*counter;
-	c->decided = c->dead = true;
+	c->dead = true;
 	return SNIFF_DEAD;
 }
 
@@ -547,9 +546,7 @@ observe_data(struct oconn *c, int dir, const void *p, size_t n, struct at at)
 		observe_gap(c, dir, n, at);
 		return true;
 	}
-	if (!c->decided && !first_data(c, dir, p, n, &used, at))
-		return false;
-	if (c->dead)
+	if (c->http == NULL && (c->dead || !first_data(c, dir, p, n, &used, at)))
 		return false;
 	if (c->http && used < n)
 		http1_feed(c->http, dir != c->client_dir, (const char *)p + used,
@@ -594,7 +591,7 @@ observe_odd(struct oconn *c, int dir, const char *name, const char *text, struct
 void
 observe_end(struct oconn *c, struct at at)
 {
-	if (!c->decided)
+	if (c->http == NULL && !c->dead)
 		c->o->stats.other++;
 	http1_free(c->http);
 	while (c->list)

@@ -141,7 +141,6 @@ scan_begin(struct observe *o, struct body *b)
 	if (b->rpc == NULL)
 		b->rpc = rpc_new(&o->lim, on_msg, o);
 	rpc_reset(b->rpc);
-	b->failed = false;
 }
 
 static void
@@ -149,8 +148,7 @@ scan(struct observe *o, struct ox *x, struct body *b, const void *p, size_t n)
 {
 	o->cur = x;
 	o->cur_request = b == &x->req;
-	if (!b->failed && rpc_feed(b->rpc, p, n) < 0)
-		b->failed = true;
+	(void)rpc_feed(b->rpc, p, n);	/* an error stays until rpc_eof() */
 }
 
 static bool
@@ -160,7 +158,7 @@ scan_end(struct observe *o, struct ox *x, struct body *b)
 
 	o->cur = x;
 	o->cur_request = b == &x->req;
-	ok = !b->failed && rpc_eof(b->rpc) == 0;
+	ok = rpc_eof(b->rpc) == 0;
 	give_back(o, b);
 	return ok;
 }
@@ -182,11 +180,10 @@ json_body(struct observe *o, struct ox *x, struct body *b, const void *p, size_t
 {
 	if (!b->started && n) {
 		b->started = true;
-		b->json = !x->foreign && starts_json(p, n);
-		if (b->json)
+		if (!x->foreign && starts_json(p, n))
 			scan_begin(o, b);
 	}
-	if (b->json && b->rpc) {
+	if (b->rpc) {
 		o->cur_hold = false;
 		o->cur_hash = 0;
 		scan(o, x, b, p, n);
@@ -218,13 +215,12 @@ unstash(struct ox *x)
 		return;
 	if (!b->started) {
 		b->started = true;
-		b->json = starts_json(x->stash, x->n_stash);
 		digest_init(&b->digest);
-		if (b->json)
+		if (starts_json(x->stash, x->n_stash))
 			scan_begin(o, b);
 	}
 	digest_add(&b->digest, x->stash, x->n_stash);
-	if (b->json && b->rpc) {
+	if (b->rpc) {
 		o->cur_hold = true;
 		scan(o, x, b, x->stash, x->n_stash);
 	}
@@ -410,7 +406,6 @@ body_gap(struct ox *x, struct body *b, uint64_t bytes)
 	}
 	give_back(x->conn->o, b);
 	b->started = true;		/* and the rest is not scanned */
-	b->json = false;
 }
 
 void

@@ -18,7 +18,7 @@ struct body {
 	struct inflate *inflate;
 	enum inflate_kind coding;
 	bool undecoded;		/* cannot be read (further) */
-	bool json, failed, started;
+	bool started;
 	bool overheld;		/* `held` was too small for this event */
 	uint64_t bytes;		/* as sent */
 	struct rpc *rpc;	/* while a JSON document is open */
@@ -55,7 +55,7 @@ struct oconn {
 	/* Where the open event stream keeps its state: fetched ahead. */
 	const char *hot_sse, *hot_x;
 	int client_dir;
-	bool decided, dead;
+	bool dead;		/* no HTTP/1: not read */
 	bool client0, midstream;
 	struct mconn *mc;
 	char *a0, *a1;

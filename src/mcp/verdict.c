@@ -82,10 +82,7 @@ reason(struct making *m, const char *name, const char *fmt, ...)
 	r = (struct reason){ xmemdup0(name, strlen(name)),
 	    xmemdup0(text, strlen(text)), hides(v, name) };
 	v->hidden |= r.hides;
-	if (v->n_reasons == m->cap) {
-		m->cap = m->cap ? m->cap * 2 : 8;
-		v->reasons = xrealloc(v->reasons, m->cap * sizeof r);
-	}
+	v->reasons = xgrow(v->reasons, v->n_reasons, &m->cap, sizeof r);
 	v->reasons[v->n_reasons++] = r;
 }
 
