@@ -60,7 +60,7 @@ LLHTTP_CFLAGS := -isystem /usr/share/include/llhttp
 LLHTTP_LIBS   :=
 LLHTTP_OBJ    := $(addprefix $B/llhttp/,api.o http.o llhttp.o)
 endif
-LIBS := $(LLHTTP_LIBS) -lpcap -lz -lbrotlidec -lzstd
+LIBS := $(LLHTTP_LIBS) -levent_core -lcurl -lpcap -lz -lbrotlidec -lzstd
 
 ALLFLAGS = $(CSTD) $(WARN) $(CFLAGS_$(VARIANT)) $(CFLAGS) $(CPPFLAGS)
 

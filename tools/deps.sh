@@ -12,7 +12,8 @@ packages()
 {
 	case $1 in
 	build) echo "gcc libc6-dev make pkgconf|pkg-config libpcap-dev zlib1g-dev
-	    libbrotli-dev libzstd-dev uthash-dev libllhttp-dev|node-llhttp" ;;
+	    libbrotli-dev libzstd-dev uthash-dev libllhttp-dev|node-llhttp
+	    libevent-dev libcurl4-openssl-dev" ;;
 	test) echo "clang @clang-rt libcmocka-dev libjansson-dev python3 shellcheck
 	    mandoc" ;;
 	bench) echo "python3 tshark tcpflow tcpdump" ;;
@@ -24,7 +25,7 @@ elsewhere()
 	cat >&2 <<-END
 	deps: no apt-get here. mcpdiag needs, with headers:
 	  to build  gcc or clang, GNU make, pkg-config, libpcap, zlib, brotli, zstd,
-	            uthash, llhttp (8 or 9)
+	            uthash, llhttp (8 or 9), libevent 2.1, libcurl
 	  to test   clang with its sanitizer runtime, cmocka, jansson, python3,
 	            shellcheck, mandoc
 	  to bench  python3; tshark, tcpflow as peers

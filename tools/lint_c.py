@@ -19,7 +19,9 @@ LAYERS = {
     "mcp": {"base", "mcp"},
     "rules": {"base", "mcp", "rules"},
     "sink": {"base", "mcp", "sink"},
-    "cmd": {"base", "net", "proto", "mcp", "rules", "sink", "cmd"},
+    "serve": {"base", "proto", "mcp", "serve"},
+    "replay": {"base", "proto", "mcp", "replay"},
+    "cmd": {"base", "net", "proto", "mcp", "rules", "sink", "serve", "replay", "cmd"},
 }
 # Beyond that: these files may, too.  Public headers are not among them, else
 # their users would see what they may not include.
@@ -46,6 +48,11 @@ FOREIGN = {
     "utlist.h": "include/mcpdiag/map.h",
     "emmintrin.h": None,
     "malloc.h": "src/base/xmem.c",
+    "event2/event.h": "src/base/loop.c",
+    "event2/buffer.h": "src/serve/httpd.c",
+    "event2/bufferevent.h": "src/serve/httpd.c",
+    "event2/listener.h": "src/serve/httpd.c",
+    "curl/curl.h": "src/replay/client.c",
 }
 # C17, POSIX and the kernel's own: anybody's.
 STANDARD = set("""
@@ -72,7 +79,9 @@ ONLY_IN = [
      "time comes from the packet"),
 ]
 # xmem has one line to say before it ends the program.
-EXEMPT = {("src/base/xmem.c", "fprintf"), ("src/base/xmem.c", "fputs")}
+# The loop is the clock of whoever runs on it.
+EXEMPT = {("src/base/xmem.c", "fprintf"), ("src/base/xmem.c", "fputs"),
+          ("src/base/loop.c", "clock_gettime")}
 
 MAX_FILE, WARN_FUNCTION, MAX_FUNCTION, MAX_WIDTH = 800, 100, 150, 100
 # Modules that are tested as a whole program (tests/cli, tests/golden).
