@@ -105,6 +105,10 @@ void http1_free(struct http1 *);
 /* One call for each piece; `response` is true for bytes of the server.  A
  * piece is taken as starting where a TCP segment starts (for resync). */
 void http1_feed(struct http1 *, bool response, const void *, size_t, struct at);
+/* For who answers the requests himself: takes client bytes up to the next
+ * event (a head, a stretch of body, an end, something odd) and returns how
+ * many.  0: no HTTP comes any more. */
+size_t http1_step(struct http1 *, const void *, size_t, struct at);
 /* n bytes are missing; 0, before the first piece: it is not known how much. */
 void http1_gap(struct http1 *, bool response, uint64_t n, struct at);
 /* That direction is closed; `reset`: by RST; `by_peer`: the RST or end came

@@ -600,6 +600,18 @@ http1_feed(struct http1 *h, bool response, const void *data, size_t n,
 		body_gap(h, response, n, at);
 }
 
+size_t
+http1_step(struct http1 *h, const void *p, size_t n, struct at at)
+{
+	struct side *s = &h->side[0];
+
+	if (n == 0 || h->dead || s->closed || s->place == LOST)
+		return 0;
+	s->seen = true;
+	return s->place == IN_BODY ? feed_body(h, false, p, n, at) :
+	    feed_head(h, false, p, n, at);
+}
+
 static void
 gap_in_body(struct http1 *h, bool response, uint64_t n, struct at at)
 {
