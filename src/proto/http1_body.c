@@ -48,8 +48,11 @@ to_lf(struct h1_body *b, const char *p, size_t n, enum h1_body_is then)
 	const char *lf = memchr(p, '\n', n);
 	size_t k = lf ? (size_t)(lf - p) : n;
 
-	if (k > 0)
+	if (k > 0) {
+		/* A CR that no LF follows: RFC 9112 2.2. */
+		b->lenient |= b->cr || memchr(p, '\r', k - 1) != NULL;
 		b->cr = p[k - 1] == '\r';
+	}
 	if (lf == NULL)
 		return n;
 	b->lenient |= !b->cr;

@@ -140,6 +140,12 @@ static const struct row clean[] = {
 		C(GET), S(CHUNKED "0;a\n\r\n") },
 	  GET_REQ(0) "reqend 0 complete @1\n" CHUNKED_RES(0)
 	  "odd lenient res\nend 0 complete @2\n", 0, 0 },
+	{ "lenient: bare CR in a chunk extension, in a trailer", {
+		C("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;a\rb\r\nx\r\n0\r\n\r\n"),
+		S(CHUNKED "0\r\na: b\r\r\n\r\n") },
+	  "req 0 POST / chunked {Transfer-Encoding=chunked}\nodd lenient req\n> 0 x\n"
+	  "reqend 0 complete @1\n"
+	  CHUNKED_RES(0) "odd lenient res\nend 0 complete @2\n", 0, 0 },
 	{ "lenient: a bare LF that hides a second line", {
 		C("GET /a HTTP/1.1\nA: b HTTP/1.1\r\n\r\n") },
 	  "odd lenient req\nreq 0 GET /a none {A=b HTTP/1.1}\n"
