@@ -15,7 +15,8 @@
 #include "mcpdiag/str.h"
 
 struct hread_limits {
-	uint64_t header;	/* bytes of the head with its empty line: 431 */
+	uint64_t header;	/* bytes of the head with its empty line: 431;
+				 * at most UINT32_MAX */
 	uint32_t headers;	/* header lines: 431 */
 	uint64_t body;		/* bytes: 413 */
 };

@@ -1,5 +1,6 @@
 #include "mcpdiag/hread.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "mcpdiag/http1.h"
@@ -235,6 +236,8 @@ hread_new(const struct hread_limits *limits)
 	struct hread *r = xcalloc(1, sizeof *r);
 	struct limits own = { .header = limits->header, .pipeline = 1 };
 
+	assert(limits->header <= UINT32_MAX);
+
 	r->limits = limits;
 	r->http1 = http1_new(&own, &callbacks, r);
 	buf_init(&r->body, limits->body < SIZE_MAX / 4 ?
@@ -253,21 +256,45 @@ hread_free(struct hread *r)
 	free(r);
 }
 
-/* Counts what was taken: k bytes, which began in the head or in the body. */
-static void
-count(struct hread *r, bool in_head, size_t k)
+/* Chunk extensions and trailers have no end of their own: this many bytes of
+ * them may still come.  Chunks of a byte each are slow, but within bounds. */
+static uint64_t
+framing_left(const struct hread *r)
 {
+	uint64_t most = r->limits->header + (uint64_t)r->body.n * 8;
+
+	return most > r->framing ? most - r->framing : 0;
+}
+
+/* Takes bytes up to the next event. */
+static size_t
+step(struct hread *r, const char *p, size_t n)
+{
+	bool in_head = !r->headed;
+	uint64_t left = in_head ? r->limits->header - r->taken : framing_left(r);
+	size_t k;
+
+	/* So that a limit falls on the same byte in every cut. */
+	if (in_head && n > left)
+		n = (size_t)left;
+	else if (!in_head && n > left)
+		n = (size_t)left + 1;
+	for (size_t i = 0; !r->text && i < n; i++)
+		r->text = p[i] != '\r' && p[i] != '\n';
+	r->span = 0;
+	k = http1_step(r->http1, p, n, (struct at){ 0, 0 });
+	if (k == 0)
+		refuse(r, 400, "this is not HTTP/1.1");
 	if (in_head) {
 		r->taken += k;
 		if (!r->headed && r->taken >= r->limits->header)
 			refuse(r, 431, "the request head is too long");
-		return;
-	}
-	/* Chunk extensions and trailers have no end of their own.  A byte of
-	 * content for each chunk is slow, but within bounds. */
-	r->framing += k - r->span;
-	if (r->framing / 8 > r->limits->header / 8 + r->body.n)
+	} else if (k - r->span > left) {
 		refuse(r, 413, "too much chunk framing for its content");
+	} else {
+		r->framing += k - r->span;
+	}
+	return k;
 }
 
 size_t
@@ -278,20 +305,7 @@ hread_feed(struct hread *r, const void *data, size_t n, enum hread_is *is)
 
 	*is = HREAD_MORE;
 	while (used < n && *is == HREAD_MORE) {
-		size_t piece = n - used, k;
-		bool in_head = !r->headed;
-
-		/* So that the limit falls on the same byte in every cut. */
-		if (in_head && piece > r->limits->header - r->taken)
-			piece = (size_t)(r->limits->header - r->taken);
-		for (size_t i = 0; !r->text && i < piece; i++)
-			r->text = p[used + i] != '\r' && p[used + i] != '\n';
-		r->span = 0;
-		k = http1_step(r->http1, p + used, piece, (struct at){ 0, 0 });
-		if (k == 0)
-			refuse(r, 400, "this is not HTTP/1.1");
-		count(r, in_head, k);
-		used += k;
+		used += step(r, p + used, n - used);
 		if (r->status != 0)
 			*is = HREAD_REFUSED;
 		else if (r->expect)

@@ -210,6 +210,8 @@ httpd_new(struct loop *loop, const struct httpd_opts *opts,
 		.header = opts->limits.header, .headers = HEADERS,
 		.body = opts->body,
 	};
+	if (d->limits.header > UINT32_MAX)	/* lengths in a hread_head */
+		d->limits.header = UINT32_MAX;
 	d->list[HC_IDLE].timeout = opts->idle_timeout;
 	d->list[HC_REQUEST].timeout = opts->request_timeout;
 	d->list[HC_DRAIN].timeout = opts->request_timeout;
