@@ -75,7 +75,8 @@ has_token(struct str list, struct str token)
 	return false;
 }
 
-/* How the body is framed must be beyond doubt: RFC 9112 6.1, 6.3. */
+/* How the body is framed must be beyond doubt: RFC 9112 6.1, 6.3.  http1 calls
+ * most of it odd already; that is for its own reasons, these are ours. */
 static void
 check_framing(struct hread *r, const struct http1_head *head)
 {

@@ -48,6 +48,7 @@ hconn_bury(struct hconn *c)
 		hreq_free(c->req);	/* unless the callee ended it there */
 		c->req = NULL;
 	}
+	d->n_conns--;
 	if (d->cb->closed)
 		d->cb->closed(d->arg, c->number, c->by_client, c->reset);
 	hconn_unlist(c);
@@ -55,7 +56,6 @@ hconn_bury(struct hconn *c)
 	buf_fini(&c->in);
 	buf_fini(&c->out);
 	free(c);
-	d->n_conns--;
 	httpd_resume(d);
 }
 
