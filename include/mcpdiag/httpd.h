@@ -1,4 +1,4 @@
-/* httpd: an HTTP/1.x server for long streams, on libevent and http1.
+/* httpd: an HTTP/1.x server for long streams, on loop and hread.
  *
  * Requests come whole (head and body) and one at a time on a connection; what
  * a client pipelines waits, bounded.  The callee answers at once or later,
@@ -6,16 +6,21 @@
  * gone before the answer was complete: a FIN, an RST or a failed write, as
  * soon as the kernel tells.  A half-closed connection counts as gone.
  *
+ * Calls of hreq_* never lead to request() or gone() from within: those come
+ * from the loop, or out of httpd_free(), which is not for callbacks to call.
+ * opened(), bytes() and closed() must not call hreq_*.
+ *
  * A request (struct hreq) is valid from request() until its answer is complete
  * (hreq_reply(), hreq_end(), hreq_drop()) or gone() has returned.
  *
  * Limits: header block, body, and pipelined bytes of a connection are bounded
- * (431, 413, close); a client that is slow with its request is answered 408;
- * output that the client does not read is bounded (httpd_opts.backlog): then
+ * (431, 413, close); a client that is slow with its request is answered 408.
+ * Behind a request 64 KiB are read; who sends more to an open stream is cut
+ * off (HTTP_GONE_RST), to a slow answer is not read until it is complete.
+ * Output that the client does not read is bounded (httpd_opts.backlog): then
  * the connection is reset and gone() says HTTP_GONE_SLOW.  Bytes that are no
- * HTTP/1.x, or that RFC 9112 wants refused (Content-Length beside
- * Transfer-Encoding, two lengths, bare CR, no Host), are answered 400 and the
- * connection is closed. */
+ * HTTP/1.x, or that RFC 9112 wants refused (hread.h), are answered 400, 501 or
+ * 505, and the connection is closed. */
 #ifndef MCPDIAG_HTTPD_H
 #define MCPDIAG_HTTPD_H
 
@@ -41,10 +46,11 @@ struct httpd_cb {
 	 * requests whose answer was not complete; the last call about it. */
 	void (*gone)(void *arg, struct hreq *, enum http_gone);
 	/* For a log; each may be NULL.  conn numbers connections from 1.
-	 * bytes(): what was read (response false) or handed to the socket. */
+	 * bytes(): what was read (response false) or what the socket took, also
+	 * from within hreq_*. */
 	void (*opened)(void *arg, uint32_t conn, const char *client, const char *server);
 	void (*bytes)(void *arg, uint32_t conn, bool response, const void *, size_t);
-	/* by_client: it closed first; reset: by RST. */
+	/* by_client: it closed first (a slow one did not); reset: by its RST. */
 	void (*closed)(void *arg, uint32_t conn, bool by_client, bool reset);
 };
 
@@ -52,14 +58,19 @@ struct httpd_opts {
 	const char *host;	/* address or name to bind; NULL: 127.0.0.1 and ::1 */
 	uint16_t port;		/* 0: any free one, the same on every address */
 	uint64_t body;		/* bytes of a request body */
-	uint64_t backlog;	/* unread output of a connection, bytes */
+	/* Output of a stream that the socket does not take, bytes.  Not counted:
+	 * what is on its way or in the client's window, and 128 KiB that the
+	 * kernel holds unsent (TCP_NOTSENT_LOWAT).  A whole reply may be longer:
+	 * it is given up when nothing of it was read for request_timeout. */
+	uint64_t backlog;
 	ns_t request_timeout;	/* for a whole request, from its first byte */
 	ns_t idle_timeout;	/* between requests; 0: none */
-	struct limits limits;	/* header, pipeline */
+	struct limits limits;	/* header */
 };
 
+/* 4 MiB, 4 MiB, 30 s, 75 s, a head of 32 KiB. */
 void httpd_opts_init(struct httpd_opts *);
-/* Binds and listens.  NULL and a sentence when the port is taken or the
+/* Binds and listens; raises the limit of open files as far as it may go.  NULL and a sentence when the port is taken or the
  * address is not of this machine (-E_IO). */
 struct httpd *httpd_new(struct loop *, const struct httpd_opts *,
     const struct httpd_cb *, void *arg, struct errmsg *);
@@ -97,7 +108,7 @@ void hreq_begin(struct hreq *, unsigned status, struct str headers);
  * -E_LIMIT when the backlog is full, -E_IO when the connection broke: then
  * gone() follows from the loop, and this is not an error to act on. */
 int hreq_write(struct hreq *, struct str);
-/* Bytes that the client has not taken yet: ours, and the kernel's. */
+/* Bytes that the client has not taken yet: ours, and the kernel's (SIOCOUTQ). */
 size_t hreq_backlog(const struct hreq *);
 /* The terminator; the connection stays open for the next request. */
 void hreq_end(struct hreq *);

@@ -104,14 +104,36 @@ check_framing(struct hread *r, const struct http1_head *head)
 		refuse(r, 501, "no transfer coding but chunked is known here");
 }
 
+/* RFC 3986 3.2.2 and 3.2.3, as far as single bytes go. */
+static bool
+is_host(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') &&
+		    !(c >= 'A' && c <= 'Z') && (c == '\0' ||
+		    strchr("-._~%!$&'()*+,;=:[]", c) == NULL))
+			return false;
+	}
+	return true;
+}
+
 /* RFC 9112 3.2. */
 static void
 check_host(struct hread *r, const struct http1_head *head)
 {
 	uint32_t hosts = 0;
 
-	for (uint32_t i = 0; i < head->n_headers; i++)
-		hosts += str_ieq(head->headers[i].name, STR("host"));
+	for (uint32_t i = 0; i < head->n_headers; i++) {
+		const struct http1_header *x = &head->headers[i];
+
+		if (!str_ieq(x->name, STR("host")))
+			continue;
+		hosts++;
+		if (!is_host(x->value))
+			refuse(r, 400, "Host is no host");
+	}
 	if (hosts > 1)
 		refuse(r, 400, "more than one Host header");
 	else if (hosts == 0 && head->minor > 0)
