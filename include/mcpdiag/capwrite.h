@@ -1,0 +1,43 @@
+/* capwrite: packets in, a pcapng file out.
+ * One section with one interface, times in nanoseconds.  Whole blocks are
+ * gathered and written in pieces of 64 KiB and when capwrite_flush() asks.
+ * When the system will not take more (the disk is full), the file is cut back
+ * to its last whole block, and from then on every call does nothing and
+ * returns -E_IO: capwrite_error() is the sentence.
+ * Source: draft-ietf-opsawg-pcapng. */
+#ifndef MCPDIAG_CAPWRITE_H
+#define MCPDIAG_CAPWRITE_H
+
+#include <stddef.h>
+
+#include "mcpdiag/err.h"
+#include "mcpdiag/ns.h"
+
+/* Bytes of one packet that are kept; it is what readers accept at most. */
+#define CAPWRITE_PACKET_MAX 262144U
+
+struct capwrite_opts {
+	uint32_t linktype;	/* LINKTYPE_ value, 16 bits */
+	const char *application; /* what made the file; NULL: not said */
+	const char *interface;	/* its name; NULL: not said */
+	const char *comment;	/* on section and interface; NULL: none */
+};
+
+struct capwrite;
+
+/* Makes the file (as far as the umask allows, only its owner may read it), or
+ * empties it.  NULL and a sentence when it cannot be made.  Texts are borrowed
+ * until this returns. */
+struct capwrite *capwrite_new(const char *path, const struct capwrite_opts *,
+    struct errmsg *);
+/* Flushes first; whoever wants to know how that went does it before. */
+void capwrite_free(struct capwrite *);
+/* One packet of n bytes; of one longer than CAPWRITE_PACKET_MAX the start is
+ * kept, with the true length beside it.  Times before 1970 become 0. */
+int capwrite_packet(struct capwrite *, ns_t, const void *, size_t n);
+/* Hands what is gathered to the system: readers of the file see it. */
+int capwrite_flush(struct capwrite *);
+/* Why -E_IO; NULL as long as all is well. */
+const char *capwrite_error(const struct capwrite *);
+
+#endif
