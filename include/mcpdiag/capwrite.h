@@ -32,9 +32,9 @@ struct capwrite *capwrite_new(const char *path, const struct capwrite_opts *,
     struct errmsg *);
 /* Flushes first; whoever wants to know how that went does it before. */
 void capwrite_free(struct capwrite *);
-/* One packet of n bytes; of one longer than CAPWRITE_PACKET_MAX the start is
- * kept, with the true length beside it.  Times before 1970 become 0. */
-int capwrite_packet(struct capwrite *, ns_t, const void *, size_t n);
+/* n bytes of a packet that had wire_n >= n of them; no more than
+ * CAPWRITE_PACKET_MAX are kept.  Times before 1970 become 0. */
+int capwrite_packet(struct capwrite *, ns_t, const void *, size_t n, size_t wire_n);
 /* Hands what is gathered to the system: readers of the file see it. */
 int capwrite_flush(struct capwrite *);
 /* Why -E_IO; NULL as long as all is well. */

@@ -135,7 +135,8 @@ segment(struct capsynth *s, struct conn *c, int from, uint8_t flags,
 	(void)be16(sum_at, checksum(sum(pseudo, tcp, len)));
 
 	c->next[from] += (uint32_t)n + !!(flags & (TCP_SYN | TCP_FIN));
-	return capwrite_packet(s->out, t, packet, (size_t)(tcp - packet) + len);
+	len += (size_t)(tcp - packet);
+	return capwrite_packet(s->out, t, packet, len, len);
 }
 
 /* "127.0.0.1:80" or "[::1]:80"; a zone ("%eth0") is not of the packet. */

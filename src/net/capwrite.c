@@ -170,12 +170,13 @@ capwrite_free(struct capwrite *w)
 }
 
 int
-capwrite_packet(struct capwrite *w, ns_t t, const void *p, size_t n)
+capwrite_packet(struct capwrite *w, ns_t t, const void *p, size_t n, size_t wire_n)
 {
 	uint32_t kept = n < CAPWRITE_PACKET_MAX ? (uint32_t)n :
 	    CAPWRITE_PACKET_MAX;
 	uint64_t ticks = t > 0 ? (uint64_t)t : 0;
 
+	assert(wire_n >= n);
 	if (w->failed)
 		return -E_IO;
 	begin(w, BLOCK_EPB);
@@ -183,7 +184,7 @@ capwrite_packet(struct capwrite *w, ns_t t, const void *p, size_t n)
 	u32(&w->out, (uint32_t)(ticks >> 32));
 	u32(&w->out, (uint32_t)ticks);
 	u32(&w->out, kept);
-	u32(&w->out, n < UINT32_MAX ? (uint32_t)n : UINT32_MAX);
+	u32(&w->out, wire_n < UINT32_MAX ? (uint32_t)wire_n : UINT32_MAX);
 	padded(&w->out, p, kept);
 	end(w);
 	return w->out.n < GATHER ? 0 : capwrite_flush(w);

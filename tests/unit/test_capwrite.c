@@ -86,13 +86,13 @@ packets_come_back(void **state)
 	(void)state;
 	memset(big, 'x', sizeof big);
 	/* every remainder of four, every decimal of the time */
-	assert_int_equal(capwrite_packet(w, T0 + 123456789, "a", 1), 0);
-	assert_int_equal(capwrite_packet(w, T0 + 1 * NS_S, "", 0), 0);
-	assert_int_equal(capwrite_packet(w, T0 + 2 * NS_S, "ab", 2), 0);
-	assert_int_equal(capwrite_packet(w, T0 + 2 * NS_S + 1, "abc", 3), 0);
-	assert_int_equal(capwrite_packet(w, T0 + 3 * NS_S, "abcd", 4), 0);
-	assert_int_equal(capwrite_packet(w, T0 + 4 * NS_S, big, sizeof big), 0);
-	assert_int_equal(capwrite_packet(w, -5, "z", 1), 0);
+	assert_int_equal(capwrite_packet(w, T0 + 123456789, "a", 1, 1), 0);
+	assert_int_equal(capwrite_packet(w, T0 + 1 * NS_S, "", 0, 0), 0);
+	assert_int_equal(capwrite_packet(w, T0 + 2 * NS_S, "ab", 2, 2), 0);
+	assert_int_equal(capwrite_packet(w, T0 + 2 * NS_S + 1, "abc", 3, 3), 0);
+	assert_int_equal(capwrite_packet(w, T0 + 3 * NS_S, "abcd", 4, 1500), 0);
+	assert_int_equal(capwrite_packet(w, T0 + 4 * NS_S, big, sizeof big, sizeof big), 0);
+	assert_int_equal(capwrite_packet(w, -5, "z", 1, 1), 0);
 	assert_int_equal(capwrite_flush(w), 0);
 	assert_null(capwrite_error(w));
 
@@ -101,7 +101,7 @@ packets_come_back(void **state)
 	expect(s, T0 + 1 * NS_S, "", 0, 0);
 	expect(s, T0 + 2 * NS_S, "ab", 2, 2);
 	expect(s, T0 + 2 * NS_S + 1, "abc", 3, 3);
-	expect(s, T0 + 3 * NS_S, "abcd", 4, 4);
+	expect(s, T0 + 3 * NS_S, "abcd", 4, 1500);
 	expect(s, T0 + 4 * NS_S, big, CAPWRITE_PACKET_MAX, sizeof big);
 	expect(s, 0, "z", 1, 1);
 	assert_int_equal(source_next(s, &k), 0);
@@ -176,10 +176,10 @@ what_was_there_is_replaced(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(capwrite_packet(w, T0, "old", 3), 0);
+		assert_int_equal(capwrite_packet(w, T0, "old", 3, 3), 0);
 	capwrite_free(w);
 	w = open_file(&o);
-	assert_int_equal(capwrite_packet(w, T0, "new", 3), 0);
+	assert_int_equal(capwrite_packet(w, T0, "new", 3, 3), 0);
 	capwrite_free(w);		/* flushes */
 	s = read_back();
 	expect(s, T0, "new", 3, 3);
@@ -222,7 +222,7 @@ a_full_disk_leaves_whole_packets(void **state)
 
 	(void)state;
 	for (; n < 7; n++)
-		assert_int_equal(capwrite_packet(w, T0, bytes, sizeof bytes), 0);
+		assert_int_equal(capwrite_packet(w, T0, bytes, sizeof bytes, sizeof bytes), 0);
 	assert_int_equal(capwrite_flush(w), 0);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
 	small = was;
@@ -230,11 +230,11 @@ a_full_disk_leaves_whole_packets(void **state)
 	(void)signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	for (unsigned i = 0; i < 1000 && rc == 0; i++)
-		rc = capwrite_packet(w, T0, bytes, sizeof bytes);
+		rc = capwrite_packet(w, T0, bytes, sizeof bytes, sizeof bytes);
 	assert_int_equal(rc, -E_IO);
 	assert_non_null(strstr(capwrite_error(w), path));
 	assert_non_null(strstr(capwrite_error(w), strerror(EFBIG)));
-	assert_int_equal(capwrite_packet(w, T0, bytes, 1), -E_IO);
+	assert_int_equal(capwrite_packet(w, T0, bytes, 1, 1), -E_IO);
 	assert_int_equal(capwrite_flush(w), -E_IO);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
 	(void)signal(SIGXFSZ, SIG_DFL);
