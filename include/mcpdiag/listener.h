@@ -68,7 +68,8 @@ typedef void listener_fn(void *arg, const struct listen_event *);
 struct listener_opts {
 	const char *url;
 	const char *protocol;	/* offered revision */
-	const struct str *headers;	/* further ones, "Name: value" */
+	const struct str *headers;	/* further ones, "Name: value"; those of
+				 * a name that is ours replace ours */
 	unsigned n_headers;
 	unsigned reconnect;	/* set of 1 << LISTEN_...: which do */
 	bool standalone, list;	/* these steps are taken */

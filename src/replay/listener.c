@@ -188,6 +188,19 @@ put_body(struct slot *s, struct buf *b)
 	return false;
 }
 
+/* One of our header lines, where the user gave none of that name. */
+static void
+own_line(struct listener *l, unsigned *n, struct str line)
+{
+	struct str name = str_of(line.p, str_find(line, STR(":")) + 1);
+
+	for (unsigned i = 0; i < l->opts.n_headers; i++)
+		if (str_ipre(l->opts.headers[i], name))
+			return;
+	assert(*n < OWN_LINES);
+	l->lines[(*n)++] = line;
+}
+
 /* The header lines of a request; how many. */
 static unsigned
 put_lines(struct slot *s, struct buf *cursor, bool body)
@@ -196,23 +209,22 @@ put_lines(struct slot *s, struct buf *cursor, bool body)
 	struct str id = s->es != NULL ? esource_cursor(s->es) : STR_NONE;
 	unsigned n = 0;
 
-	l->lines[n++] = STR("User-Agent: mcpdiag/" MCPDIAG_VERSION);
+	own_line(l, &n, STR("User-Agent: mcpdiag/" MCPDIAG_VERSION));
 	if (body) {
-		l->lines[n++] = STR("Accept: application/json, text/event-stream");
-		l->lines[n++] = STR("Content-Type: application/json");
+		own_line(l, &n, STR("Accept: application/json, text/event-stream"));
+		own_line(l, &n, STR("Content-Type: application/json"));
 	} else if (s->get) {
-		l->lines[n++] = STR("Accept: text/event-stream");
+		own_line(l, &n, STR("Accept: text/event-stream"));
 	}
 	if (l->session.n > 0)
-		l->lines[n++] = buf_str(&l->session);
+		own_line(l, &n, buf_str(&l->session));
 	if (l->version.n > 0)
-		l->lines[n++] = buf_str(&l->version);
+		own_line(l, &n, buf_str(&l->version));
 	if (id.n > 0) {
 		(void)buf_adds(cursor, STR("Last-Event-ID: "));
 		(void)buf_adds(cursor, id);
-		l->lines[n++] = buf_str(cursor);
+		own_line(l, &n, buf_str(cursor));
 	}
-	assert(n <= OWN_LINES);
 	for (unsigned i = 0; i < l->opts.n_headers; i++)
 		l->lines[n++] = l->opts.headers[i];
 	return n;

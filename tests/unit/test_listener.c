@@ -509,6 +509,36 @@ long_messages_are_cut(void **state)
 	expect("  standalone message  id=0 cut\n");
 }
 
+static void
+check_lines(unsigned slot, const struct client_request *q)
+{
+	static const char *const want[] = { ("User-Agent: mcpdiag/" MCPDIAG_VERSION),
+	    "Content-Type: application/json", "MCP-Protocol-Version: 2025-03-26",
+	    "mcp-session-id: mine", "Accept: */*", "Authorization: x" };
+
+	assert_int_equal(slot, NOTE);
+	assert_int_equal(q->n_headers, N_ROWS(want));
+	for (unsigned i = 0; i < N_ROWS(want); i++)
+		assert_true(str_eq(q->headers[i], str_c(want[i])));
+}
+
+static void
+headers_of_the_user(void **state)
+{
+	const struct str lines[] = { STR("mcp-session-id: mine"), STR("Accept: */*"),
+	    STR("Authorization: x") };
+
+	(void)state;
+	opts.headers = lines;
+	opts.n_headers = 3;
+	start();
+	head(INIT, 200, SSE, "Mcp-Session-Id: s1\r\n");
+	body(INIT, "data: " RESULT "\n\n");
+	at_send = check_lines;
+	assert_true(pass());
+	assert_true(running[NOTE]);
+}
+
 static bool
 refuse(void *arg, unsigned slot, const struct client_request *q, struct errmsg *em)
 {
@@ -554,6 +584,7 @@ main(void)
 		TEST(answered_twice),
 		TEST(lists_are_fetched_again),
 		TEST(long_messages_are_cut),
+		TEST(headers_of_the_user),
 		TEST(what_cannot_be_sent),
 	};
 
