@@ -78,8 +78,9 @@ struct listener_opts {
 				 * by tools/list */
 	bool fresh;		/* each request on a new connection */
 	bool delete;		/* DELETE the session at the end */
-	double scale;		/* multiplies every time below, the server's
-				 * retry too, but not the timeouts */
+	double scale;		/* multiplies the times of the script below */
+	double retry_scale;	/* and this the reconnection time, the server's
+				 * too: with both a recorded run is sped up */
 	ns_t retry;		/* until the server says another */
 	ns_t delay_initialized;	/* from the answer to initialize */
 	ns_t delay_get;		/* from the answer to initialized */
@@ -89,6 +90,7 @@ struct listener_opts {
 	unsigned n_calls;
 	const char *call_params;	/* JSON of tools/call */
 	ns_t duration;		/* from the start; 0: until listener_stop() */
+	/* not scaled */
 	ns_t connect_timeout;
 	ns_t post_timeout;	/* of POSTs and DELETE that get no stream */
 	size_t message;		/* bytes kept of one */

@@ -79,11 +79,17 @@ method_of(const struct slot *s)
 }
 
 static ns_t
-scaled(const struct listener *l, ns_t t)
+times(ns_t t, double factor)
 {
-	double v = (double)t * l->opts.scale;
+	double v = (double)t * factor;
 
 	return v < 1e18 ? (ns_t)v : (ns_t)1e18;
+}
+
+static ns_t
+scaled(const struct listener *l, ns_t t)
+{
+	return times(t, l->opts.scale);
 }
 
 static struct slot *
@@ -398,7 +404,7 @@ listener_opts_init(struct listener_opts *o)
 		.protocol = "2025-06-18",
 		.reconnect = 1U << LISTEN_INITIALIZE | 1U << LISTEN_STANDALONE |
 		    1U << LISTEN_LIST | 1U << LISTEN_EXTRA,
-		.standalone = true, .list = true, .scale = 1,
+		.standalone = true, .list = true, .scale = 1, .retry_scale = 1,
 		.retry = 3 * NS_S,
 		.delay_initialized = 150 * NS_MS, .delay_get = NS_MS,
 		.delay_extra = 10 * NS_MS, .delay_list = 100 * NS_MS,
@@ -584,7 +590,7 @@ static ns_t
 again(struct slot *s)
 {
 	struct listener *l = s->l;
-	ns_t after = scaled(l, esource_retry(s->es));
+	ns_t after = times(esource_retry(s->es), l->opts.retry_scale);
 
 	if (l->stopping || (l->opts.reconnect & 1U << s->kind) == 0)
 		return -1;

@@ -245,6 +245,7 @@ times_are_scaled(void **state)
 
 	(void)state;
 	opts.scale = 0.01;
+	opts.retry_scale = 0.02;
 	opts.calls = calls;
 	opts.n_calls = 2;
 	opts.extra = 2;
@@ -263,7 +264,7 @@ times_are_scaled(void **state)
 	expect("0 POST initialize#1\n"
 	    "  initialize POST 200 stream\n"
 	    "  initialize message  id=\n"
-	    "  initialize ended complete, again in 20\n"
+	    "  initialize ended complete, again in 40\n"
 	    "1 POST notifications/initialized S=s1 V=2025-03-26\n"
 	    "  initialized POST 0 timeout\n"
 	    "1 POST tools/call#2 S=s1 V=2025-03-26\n"
@@ -272,7 +273,7 @@ times_are_scaled(void **state)
 	    "1 GET S=s1 V=2025-03-26\n"
 	    "2 POST tools/list#3 S=s1 V=2025-03-26\n"
 	    "10 POST tools/call#4 S=s1 V=2025-03-26\n"
-	    "20 GET S=s1 V=2025-03-26\n"
+	    "40 GET S=s1 V=2025-03-26\n"
 	    "  stopped done\n");
 	for (unsigned i = 0; i < MAX_SLOTS; i++)
 		assert_false(running[i]);
