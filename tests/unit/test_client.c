@@ -224,6 +224,34 @@ responses(void **state)
 	}
 }
 
+/* Whatever a server says before it closes, the request ends, once. */
+static void
+any_bytes(void **state)
+{
+	static char text[2000];
+	uint32_t x = 1;
+
+	(void)state;
+	afterwards = FIN;
+	for (unsigned i = 0; i < 2000; i++) {
+		struct told t = { .ended = false };
+		size_t n;
+
+		(void)snprintf(text, sizeof text, "%s", rows[i % N_ROWS(rows)].answer);
+		answer = text;
+		answer_n = n = strlen(text);
+		for (unsigned k = 0; k < 1 + i % 4 && n > 0; k++) {
+			x = x * 1664525 + 1013904223;
+			text[(x >> 8) % n] = "\r\n\0 :;0123fHTP\xff"[(x >> 24) % 15];
+		}
+		get(&t);
+		loop_run(loop);
+		assert_true(t.ended);
+		buf_fini(&t.text);
+		buf_clear(&asked);
+	}
+}
+
 static void
 says_what_it_is_told(void **state)
 {
@@ -543,6 +571,7 @@ main(void)
 #define LOOP_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(responses),
+		LOOP_TEST(any_bytes),
 		LOOP_TEST(says_what_it_is_told),
 		LOOP_TEST(what_is_not_sent),
 		cmocka_unit_test(headers_are_found),
