@@ -88,6 +88,8 @@ const char *httpd_address(const struct httpd *, unsigned n);
 struct str hreq_method(const struct hreq *);
 struct str hreq_target(const struct hreq *);	/* as sent: path and query */
 struct str hreq_header(const struct hreq *, struct str name);	/* first, or STR_NONE */
+/* The k-th of that name, from 0. */
+struct str hreq_header_at(const struct hreq *, struct str name, unsigned k);
 /* How many headers of that name there are. */
 unsigned hreq_header_count(const struct hreq *, struct str name);
 struct str hreq_body(const struct hreq *);
@@ -110,6 +112,11 @@ void hreq_begin(struct hreq *, unsigned status, struct str headers);
 int hreq_write(struct hreq *, struct str);
 /* Bytes that the client has not taken yet: ours, and the kernel's (SIOCOUTQ). */
 size_t hreq_backlog(const struct hreq *);
+/* Of them, those that wait here for the socket: no system call. */
+size_t hreq_unsent(const struct hreq *);
+/* Whether the client is still there, as far as the kernel knows right now: a
+ * FIN or RST that has come counts before gone() tells it. */
+bool hreq_alive(const struct hreq *);
 /* The terminator; the connection stays open for the next request. */
 void hreq_end(struct hreq *);
 /* Ends the connection without a terminator, by FIN or RST; no gone(). */

@@ -80,6 +80,14 @@ void model_response_msg(struct model *, struct mexch *, const struct rpc_msg *,
 void model_response_end(struct model *, struct mexch *, enum ev_end, uint64_t bytes,
     uint32_t flags, struct at);
 
+/* For who knows the owners, such as the server itself: no EV_OWNER is inferred,
+ * only model_role() gives one, and the end of a stream that has a role.
+ * model_stream() is the number of an exchange's stream, 0 when it has none. */
+void model_roles_told(struct model *);
+void model_role(struct model *, struct mexch *, enum ev_role to, enum ev_by,
+    uint32_t cause, struct at);
+uint32_t model_stream(const struct mexch *);
+
 void model_anomaly(struct model *, struct mconn *, const char *name, const char *text,
     struct at);
 /* Something that keeps the whole run from a full verdict. */

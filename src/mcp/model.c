@@ -551,6 +551,12 @@ model_response(struct model *m, struct mexch *x, const struct model_response *r,
 }
 
 void
+model_roles_told(struct model *m)
+{
+	m->roles_told = true;
+}
+
+void
 model_sse(struct model *m, struct mexch *x, const struct model_sse *v, struct at at)
 {
 	if (x->st)

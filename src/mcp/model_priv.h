@@ -36,6 +36,7 @@ struct mstream {
 	uint32_t n, lineage;
 	enum ev_kind kind;
 	enum ev_role role;
+	enum ev_role told_role;		/* by model_role() */
 	bool owned;			/* takes part in ownership */
 	bool told;			/* EV_STREAM is out */
 	bool had_response;
@@ -118,6 +119,7 @@ struct mexch {
 struct model {
 	struct limits lim;
 	bool show_secrets;
+	bool roles_told;
 	ev_fn *out;
 	void *arg;
 	struct endpoint *endpoints, *ep_lru;

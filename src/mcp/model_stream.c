@@ -23,11 +23,42 @@ model_ev(const struct mexch *x, enum ev_type type, enum ev_dir dir, struct at at
 }
 
 static void
+emit_owner(struct model *m, const struct mstream *st, enum ev_role from,
+    enum ev_role to, enum ev_by by, uint32_t cause, struct at at)
+{
+	struct ev e = model_ev(st->x, EV_OWNER, EV_S2C, at);
+
+	e.stream = st->n;
+	e.u.owner.from = from;
+	e.u.owner.to = to;
+	e.u.owner.by = by;
+	e.u.owner.cause = cause;
+	model_emit(m, st->x->ep, &e);
+}
+
+void
+model_role(struct model *m, struct mexch *x, enum ev_role to, enum ev_by by,
+    uint32_t cause, struct at at)
+{
+	struct mstream *st = x->st;
+
+	if (st == NULL || st->told_role == to)
+		return;
+	emit_owner(m, st, st->told_role, to, by, cause, at);
+	st->told_role = to;
+}
+
+uint32_t
+model_stream(const struct mexch *x)
+{
+	return x->stream_n;
+}
+
+static void
 owner(struct model *m, struct mstream *st, enum ev_role to, enum ev_by by,
     uint32_t cause, struct at at)
 {
 	struct session *s = st->x->s;
-	struct ev e;
 
 	if (to == EV_PRESUMED || to == EV_PRIMARY)
 		s->holder = st;
@@ -35,14 +66,11 @@ owner(struct model *m, struct mstream *st, enum ev_role to, enum ev_by by,
 		s->holder = NULL;
 	if (st->role == to)
 		return;
-	e = model_ev(st->x, EV_OWNER, EV_S2C, at);
-	e.stream = st->n;
-	e.u.owner.from = st->role;
-	e.u.owner.to = to;
-	e.u.owner.by = by;
-	e.u.owner.cause = cause;
+	if (!m->roles_told)
+		emit_owner(m, st, st->role, to, by, cause, at);
+	else if (to == EV_CLOSED && st->told_role != EV_CLOSED)
+		emit_owner(m, st, st->told_role, to, by, cause, at);
 	st->role = to;
-	model_emit(m, st->x->ep, &e);
 }
 
 static int
@@ -175,7 +203,7 @@ take_place(struct model *m, struct mexch *x, bool of_post, struct at at)
 	struct mstream *st = x->st;
 	bool beside = x->s->holder != NULL;
 
-	st->role = EV_CLOSED;
+	st->role = st->told_role = EV_CLOSED;
 	owner(m, st, of_post ? EV_REQUEST_STREAM : beside ? EV_SHADOW : EV_PRESUMED,
 	    EV_BY_OPEN, st->n, at);
 }

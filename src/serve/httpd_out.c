@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
@@ -314,6 +315,21 @@ hreq_backlog(const struct hreq *r)
 	return hconn_queued(r->c) + (size_t)kernel;
 }
 
+size_t
+hreq_unsent(const struct hreq *r)
+{
+	return hconn_queued(r->c);
+}
+
+bool
+hreq_alive(const struct hreq *r)
+{
+	struct pollfd p = { .fd = r->c->fd, .events = POLLRDHUP };
+
+	return !r->c->dead && !r->c->eof && (poll(&p, 1, 0) <= 0 ||
+	    (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0);
+}
+
 void
 hreq_end(struct hreq *r)
 {
@@ -353,6 +369,12 @@ struct str
 hreq_header(const struct hreq *r, struct str name)
 {
 	return hread_header(r->head, name, 0);
+}
+
+struct str
+hreq_header_at(const struct hreq *r, struct str name, unsigned k)
+{
+	return hread_header(r->head, name, k);
 }
 
 unsigned
