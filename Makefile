@@ -8,6 +8,8 @@
 #   make lint         architecture, banned functions, headers, man pages
 #   make fuzz         libFuzzer targets, FUZZ_SECONDS each (ONLY=fuzz_sse)
 #   make bench        speed against named peers; bench-smoke: floors only
+#   make interop      real clients, from their registries, against the server
+#                     (PEERS="ts go"; not part of make check)
 #   make install      PREFIX=/usr/local, DESTDIR; uninstall takes it away
 #   make VARIANT=debug|asan|clang|fuzz|afl   another build, in build/VARIANT
 #   make clean
@@ -189,6 +191,10 @@ bench: all bench-tools
 	@bench/bench.sh full
 bench-smoke: all bench-tools
 	@bench/bench.sh smoke
+
+.PHONY: interop
+interop: all
+	@tests/interop/run.sh $(PEERS)
 
 MAN1 := $(wildcard man/*.1)
 MAN5 := $(wildcard man/*.5)

@@ -1,0 +1,332 @@
+#!/usr/bin/env bash
+# Real clients against `mcpdiag serve`.
+#   tests/interop/run.sh [PEER...]    conformance ts ts2 inspector sse resume
+#                                     python go rust; no PEER means all
+# Prints "ok - peer: what" or "not ok - peer: what", "skip: peer: why" where a
+# toolchain or its registry is absent, and "N passed, N failed, N skipped" as
+# its last line.  Exit status 1 when one failed.
+# Environment: MCPDIAG, the program; SERVE, another command to be the server
+# (it gets the same options); INTEROP_DIR, where peers are installed (default
+# build/interop; nothing else is written).
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+HERE=$PWD/tests/interop
+D=${INTEROP_DIR:-$PWD/build/interop}
+if [ -n "${SERVE-}" ]; then
+	read -ra serve <<<"$SERVE"
+else
+	serve=("${MCPDIAG:-$PWD/build/mcpdiag}" serve)
+fi
+
+SUITE=0.1.16
+NODE22=22.23.3		# what the suite and the inspector need
+TS="1.23.1 1.29.0 1.32.2"
+TS2=2.4.0
+INSPECTOR=2.12.0
+PYTHON="1.30.0 2.3.0"
+GO=v1.8.0
+# rmcp: rmcp_client/Cargo.toml
+
+passed=0 failed=0 skipped=0
+mkdir -p "$D" || exit 2
+tmp=$(mktemp -d "$D/run.XXXXXX") || exit 2
+server=
+trap 'stop_hard; rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM
+stop_hard() { [ -z "$server" ] || kill -KILL "$server" 2>/dev/null; }
+
+verdict()			# verdict STATUS TEXT
+{
+	if [ "$1" -eq 0 ]; then
+		passed=$((passed + 1))
+		echo "ok - $2"
+	else
+		failed=$((failed + 1))
+		echo "not ok - $2"
+	fi
+}
+
+skip()				# skip PEER WHY
+{
+	skipped=$((skipped + 1))
+	echo "skip: $1: $2"
+}
+
+# start PEER OPTION...: the server, its address in $url.
+start()
+{
+	local peer=$1 line=
+	shift
+	rm -f "$tmp/fifo"
+	mkfifo "$tmp/fifo" || exit 2
+	"${serve[@]}" --port 0 "$@" >"$tmp/fifo" 2>"$tmp/serve.err" &
+	server=$!
+	exec {lines}<"$tmp/fifo"
+	read -r -t 10 -u "$lines" line
+	url=${line#listening on }
+	if [ "$url" = "$line" ] || [ -z "$url" ]; then
+		verdict 1 "$peer: the server says where it listens, not '$line'"
+		sed 's/^/# /' "$tmp/serve.err"
+		stop_hard
+		wait "$server"
+		server=
+		exec {lines}<&-
+		return 1
+	fi
+}
+
+# It must be there still, and go when it is told to.
+stop()
+{
+	local status alive=0
+	kill -TERM "$server" 2>/dev/null || alive=1
+	timeout 10 tail --pid="$server" -f /dev/null || kill -KILL "$server"
+	wait "$server"
+	status=$?
+	server=
+	exec {lines}<&-
+	if [ "$alive" -ne 0 ] || { [ "$status" -ne 0 ] && [ "$status" -ne 143 ]; }; then
+		verdict 1 "$1: the server ends when it is told to (status $status)"
+		tail -n 20 "$tmp/serve.err" | sed 's/^/# /'
+	fi
+}
+
+# client PEER COMMAND...: its lines, counted.
+client()
+{
+	local peer=$1 status p f
+	shift
+	timeout 120 "$@" </dev/null 2>"$tmp/client.err" |
+	    awk -v peer="$peer" -v counts="$tmp/counts" '
+	/^(not )?ok - / {
+		bad = /^not/
+		sub(/^(not )?ok - /, "")
+		print (bad ? "not ok" : "ok") " - " peer ": " $0
+		if (bad) f++; else p++
+		next
+	}
+	{ print (/^#/ ? "" : "# ") $0 }
+	END { print p + 0, f + 0 >counts }' | tee "$tmp/client.out"
+	status=${PIPESTATUS[0]}
+	read -r p f <"$tmp/counts"
+	passed=$((passed + p)) failed=$((failed + f))
+	if [ "$f" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$p" -eq 0 ]; }; then
+		verdict 1 "$peer: exit status $status after $p checks"
+	fi
+	if [ "$f" -ne 0 ] || [ "$status" -ne 0 ]; then
+		tail -n 20 "$tmp/client.err" | sed 's/^/# /'
+	fi
+}
+
+# against PEER "SERVER OPTIONS" COMMAND...: URL in the command is the address.
+against()
+{
+	local peer=$1 opt
+	read -ra opt <<<"$2"
+	shift 2
+	start "$peer" ${opt[@]+"${opt[@]}"} || return
+	client "$peer" "${@//URL/$url}"
+	stop "$peer"
+}
+
+have()				# have PEER PROGRAM
+{
+	command -v "$2" >/dev/null 2>&1 && return
+	skip "$1" "$2 is not installed"
+	return 1
+}
+
+# installed PEER DIR WHAT COMMAND...: runs the command once for each WHAT.
+installed()
+{
+	local peer=$1 dir=$D/$2 what=$3
+	shift 3
+	[ "$(cat "$dir/installed" 2>/dev/null)" = "$what" ] && return
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	if ! (cd "$dir" && "$@") >"$dir.log" 2>&1; then
+		skip "$peer" "registry not reachable, or it fails to build (see $dir.log)"
+		return 1
+	fi
+	echo "$what" >"$dir/installed"
+}
+
+npm_peer()			# npm_peer PEER DIR PACKAGE@VERSION...
+{
+	local peer=$1 dir=$2
+	shift 2
+	have "$peer" node && have "$peer" npm || return
+	installed "$peer" "$dir" "$*" npm install --prefix . --no-audit --no-fund "$@"
+}
+
+conformance()			# conformance POLICY
+{
+	local peer="conformance $1" bin=$D/conformance/node_modules word name rest n=0
+	start "$peer" --conformance --policy "$1" || return
+	echo 'server: []' >"$tmp/none.yml"	# so that warnings fail as well
+	(cd "$tmp" && PATH=$bin/.bin:$PATH timeout 300 \
+	    node "$bin/@modelcontextprotocol/conformance/dist/index.js" server --url "$url" \
+	    --suite all --expected-failures none.yml -o "$tmp/$1") >"$tmp/suite.out" 2>&1
+	while read -r word name rest; do
+		n=$((n + 1))
+		name=${name%:}
+		if [ "$word" = ✓ ] && ! grep -q "^  ✗ $name\$" "$tmp/suite.out"; then
+			verdict 0 "$peer: $name, $rest"
+		else
+			verdict 1 "$peer: $name, $rest"
+			sed -n 's/.*"errorMessage": /# /p' "$tmp/$1/server-$name"-*/checks.json
+		fi
+	done < <(grep '^[✓✗] .* passed, ' "$tmp/suite.out")
+	verdict "$((n != 32))" "$peer: 32 scenarios were run ($n)"
+	[ "$n" -gt 0 ] || tail -n 5 "$tmp/suite.out" | sed 's/^/# /'
+	stop "$peer"
+}
+
+peer_conformance()
+{
+	npm_peer conformance conformance "@modelcontextprotocol/conformance@$SUITE" \
+	    "node@$NODE22" || return
+	conformance shadow-promote
+	conformance replace
+}
+
+ts() { npm_peer "ts $1" "ts-$1" "@modelcontextprotocol/sdk@$1"; }
+ts_dir() { echo "$D/ts-$1/node_modules/@modelcontextprotocol/sdk"; }
+
+peer_ts()
+{
+	local v
+	for v in $TS; do
+		ts "$v" || continue
+		against "ts $v" "" node "$HERE/ts_client.mjs" "$(ts_dir "$v")" URL
+	done
+}
+
+peer_ts2()
+{
+	local dir=$D/ts2/node_modules/@modelcontextprotocol/client mode
+	npm_peer "ts $TS2" ts2 "@modelcontextprotocol/client@$TS2" || return
+	for mode in legacy auto pin; do
+		against "ts $TS2 $mode" "" node "$HERE/ts2_client.mjs" "$dir" URL "$mode"
+	done
+}
+
+# Streams of answered POSTs are resumed: each policy has its own end to that.
+peer_resume()
+{
+	local v=1.23.1 said seen
+	ts "$v" || return
+	against "ts $v resume" "--policy shadow-promote --retry 300 --events $tmp/events" \
+	    node "$HERE/ts_client.mjs" "$(ts_dir "$v")" URL resume
+	said=$(sed -n 's/^# \([0-9]*\) GETs$/\1/p' "$tmp/client.out")
+	seen=$(grep -E '"type": ?"request"' "$tmp/events" 2>/dev/null | grep -cE '"method": ?"GET"')
+	verdict "$((${said:-0} != seen))" \
+	    "ts $v resume: the server saw the ${said:-0} GETs of the client ($seen)"
+	against "ts $v loop" "--policy replace --retry 300" \
+	    node "$HERE/ts_client.mjs" "$(ts_dir "$v")" URL loop
+}
+
+peer_sse()
+{
+	local v=${TS##* }
+	ts "$v" || return
+	start "ts $v sse" --legacy || return
+	client "ts $v sse" node "$HERE/ts_client.mjs" "$(ts_dir "$v")" "${url%/mcp}/sse" sse
+	stop "ts $v sse"
+}
+
+peer_inspector()
+{
+	local peer="inspector $INSPECTOR" bin=$D/inspector/node_modules/.bin out
+	npm_peer "$peer" inspector "@modelcontextprotocol/inspector@$INSPECTOR" \
+	    "node@$NODE22" || return
+	start "$peer" || return
+	inspect()
+	{
+		PATH=$bin:$PATH timeout 60 mcp-inspector --cli "$url" --transport http \
+		    "$@" </dev/null 2>&1
+	}
+	out=$(inspect --method tools/list)
+	grep -q '"name": "echo"' <<<"$out"
+	verdict $? "$peer: tools/list"
+	out=$(inspect --method tools/call --tool-name echo --tool-arg text=hello)
+	grep -q '"text": "hello"' <<<"$out"
+	verdict $? "$peer: tools/call"
+	out=$(inspect --method tools/call --tool-name nowhere)
+	verdict "$((! $?))" "$peer: a tool that is not there is an error"
+	out=$(inspect --method resources/list)
+	grep -q '"uri": ' <<<"$out"
+	verdict $? "$peer: resources/list"
+	stop "$peer"
+}
+
+venv_with()			# venv_with PACKAGE==VERSION, in the folder
+{
+	python3 -m venv . && bin/pip install --quiet "$1"
+}
+
+peer_python()
+{
+	local v peer py
+	for v in $PYTHON; do
+		peer="python $v"
+		have "$peer" python3 || continue
+		installed "$peer" "python-$v" "mcp==$v" venv_with "mcp==$v" || continue
+		py=$D/python-$v/bin/python
+		against "$peer" "" "$py" "$HERE/python_client.py" URL
+		start "$peer sse" --legacy || continue
+		client "$peer sse" "$py" "$HERE/python_client.py" "${url%/mcp}/sse" sse
+		stop "$peer sse"
+		case $v in
+		2.*)
+			against "$peer modern" "" "$py" "$HERE/python_client.py" URL modern
+			;;
+		esac
+	done
+}
+
+go_build()
+{
+	cp "$HERE/go_client/main.go" . && go mod init go_client &&
+	    go get "github.com/modelcontextprotocol/go-sdk@$GO" && go mod tidy && go build .
+}
+
+peer_go()
+{
+	have "go $GO" go || return
+	installed "go $GO" go "$GO $(cksum <"$HERE/go_client/main.go")" go_build || return
+	against "go $GO" "" "$D/go/go_client" URL 2025-11-25
+	against "go $GO modern" "" "$D/go/go_client" URL
+}
+
+rust_build()
+{
+	cp -r "$HERE/rmcp_client/." . && CARGO_TARGET_DIR=$D/rust-target cargo build --quiet &&
+	    cp "$D/rust-target/debug/rmcp_client" rmcp_client
+}
+
+peer_rust()
+{
+	local v
+	v="rmcp $(sed -n 's/^rmcp = .*"=\([^"]*\)".*/\1/p' "$HERE/rmcp_client/Cargo.toml")"
+	have "$v" cargo || return
+	installed "$v" rust "$(cat "$HERE"/rmcp_client/Cargo.toml "$HERE"/rmcp_client/src/*.rs | cksum)" \
+	    rust_build || return
+	against "$v" "" "$D/rust/rmcp_client" URL
+	against "$v modern" "" "$D/rust/rmcp_client" URL modern
+}
+
+ALL="conformance ts ts2 inspector sse resume python go rust"
+# shellcheck disable=SC2086 # a list of words
+[ $# -gt 0 ] || set -- $ALL
+for one; do
+	case " $ALL " in
+	*" $one "*) "peer_$one" ;;
+	*)
+		echo "run.sh: no peer $one; there are $ALL" >&2
+		exit 2
+		;;
+	esac
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
