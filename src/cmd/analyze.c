@@ -539,6 +539,8 @@ const struct command cmd_analyze = {
 	.name = "analyze",
 	.synopsis = "[options] [FILE...]",
 	.summary = "Tells what is wrong with the MCP traffic in captures.",
+	.statuses = "0 nothing found, 1 a fault, 2 usage, 3 input unusable,\n"
+	    "  4 environment, 6 cannot tell",
 	.opts = options,
 	.examples = examples,
 	.run = run_analyze,

@@ -25,11 +25,12 @@ struct opt {
 
 struct command {
 	const char *name, *synopsis, *summary;
+	const char *statuses;		/* what its exit status says */
 	const struct opt *opts;		/* ended by a row without name */
 	const char *const *examples;	/* pairs of command and comment; NULL */
 	int (*run)(const struct command *, int argc, char **argv);
 };
 
-extern const struct command cmd_analyze;
+extern const struct command cmd_analyze, cmd_serve;
 
 #endif

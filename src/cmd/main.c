@@ -5,7 +5,7 @@
 #include "complain.h"
 #include "opts.h"
 
-static const struct command *const commands[] = { &cmd_analyze, NULL };
+static const struct command *const commands[] = { &cmd_analyze, &cmd_serve, NULL };
 
 static const struct command *
 find(const char *name)
@@ -26,7 +26,9 @@ short_help(FILE *to)
 	    "  mcpdiag analyze -T json -o out.json *.pcap   "
 	    "the same, for a program\n"
 	    "  tcpdump -w - port 3000 | mcpdiag analyze -   "
-	    "from a pipe, until ^C\n\ncommands:\n");
+	    "from a pipe, until ^C\n"
+	    "  mcpdiag serve --policy replace               "
+	    "a server with that fault, to try a client on\n\ncommands:\n");
 	for (size_t i = 0; commands[i]; i++)
 		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to, "  %-10s %s\n\n", "help",

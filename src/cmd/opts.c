@@ -256,7 +256,6 @@ opts_help(const struct command *cmd, FILE *to)
 		    o->arg ? o->arg : "");
 		fprintf(to, "%-30s %s\n", left, o->help);
 	}
-	fprintf(to, "\nexit status: 0 nothing found, 1 a fault, 2 usage, 3 input "
-	    "unusable,\n  4 environment, 6 cannot tell.  "
-	    "More: man mcpdiag-%s\n", cmd->name);
+	fprintf(to, "\nexit status: %s.\nMore: man mcpdiag-%s\n", cmd->statuses,
+	    cmd->name);
 }

@@ -31,6 +31,8 @@ struct mcpd_log {
 	struct entry *now;		/* whose messages rpc is reading */
 	bool request;			/* they are the client's */
 	uint64_t hash;
+	uint64_t n_conns;
+	ns_t first;
 	struct {
 		uint32_t id, stream;
 	} recent[RECENT];
@@ -60,6 +62,7 @@ log_new(struct mcpd *m)
 	struct mcpd_log *l = xcalloc(1, sizeof *l);
 
 	l->m = m;
+	l->first = loop_now(m->loop);
 	l->model = model_new(&m->o.http.limits, m->o.show_secrets, m->o.event, m->o.arg);
 	model_roles_told(l->model);
 	l->rpc = rpc_new(&m->o.http.limits, on_msg, l);
@@ -75,8 +78,9 @@ log_free(struct mcpd_log *l)
 
 	if (l == NULL)
 		return;
+	total.first = l->first;
 	total.last = now(l).t;
-	total.tcp_connections = HASH_COUNT(l->conns);
+	total.tcp_connections = l->n_conns;
 	model_end(l->model, &total, now(l));
 	HASH_CLEAR(hh_id, l->by_id);
 	HASH_ITER(hh, l->by_req, e, next) {
@@ -100,6 +104,7 @@ log_opened(struct mcpd *m, uint32_t number, const char *client, const char *serv
 
 	if (l == NULL)
 		return;
+	l->n_conns++;
 	c = xcalloc(1, sizeof *c);
 	c->number = number;
 	c->c = model_conn(l->model, client, server, false, now(l));
