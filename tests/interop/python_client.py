@@ -7,12 +7,14 @@ import asyncio
 import sys
 from importlib.metadata import version
 
+import mcp.shared.exceptions
 import mcp.types as types
 from mcp import ClientSession
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 V2 = version("mcp").startswith("2.")
+MCPError = getattr(mcp.shared.exceptions, "MCPError" if V2 else "McpError")
 failed = 0
 
 
@@ -69,7 +71,11 @@ async def everything(session, changes):
     check(len(seen) >= 3 and seen == sorted(seen), f"progress comes: {seen}")
     await session.call_tool("emit", {"n": 3, "interval_ms": 20})
     check(await changes.wait(3) >= 3, f"list_changed arrives {changes.count} times")
-    check(attr(await session.call_tool("fail", {}), "is_error", "isError"), "fail is an error")
+    try:
+        bad = attr(await session.call_tool("fail", {}), "is_error", "isError")
+    except MCPError as e:
+        bad = str(e)
+    check(bad, f"fail is an error: {bad}")
     big = text(await session.call_tool("big", {"bytes": 300000}))
     check(len(big) >= 300000, "a big result is whole")
     check("about rain" in text(await session.call_tool("ask", {"prompt": "rain"})),
