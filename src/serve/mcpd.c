@@ -240,9 +240,6 @@ post_to_session(struct mcpd *m, struct hreq *req)
 		return;
 	}
 	a = answer_new(m, s, req, s->rev, requests, cs->batch, false);
-	a->sampling = s->sampling;
-	a->elicitation = s->elicitation;
-	a->level = s->level;
 	rpc_dispatch(a, s);
 	answer_unref(a);
 }

@@ -35,6 +35,11 @@ answer_new(struct mcpd *m, struct session *s, struct hreq *req, enum rev rev,
 	a->initialize = initialize;
 	a->how = ANSWER_JSON;
 	buf_init(&a->json, MAX_TEXT);
+	if (s) {
+		a->sampling = s->sampling;
+		a->elicitation = s->elicitation;
+		a->level = s->level;
+	}
 	if (s && s->legacy)
 		a->how = ANSWER_LEGACY;
 	else if (s && !m->o.json)

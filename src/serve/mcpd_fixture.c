@@ -26,7 +26,8 @@ static const struct tool_row {
 	  "\"all\":{\"type\":\"boolean\",\"description\":\"to every session\"},"
 	  TEXT_FIELD("uri", "send resources/updated for it instead")), NULL, NULL },
 	{ "big", "Returns a long text", OBJECT(NUMBER("bytes", "how long")), NULL, NULL },
-	{ "fail", "Answers with a JSON-RPC error", NOTHING, NULL, NULL },
+	{ "fail", "A result that is an error", OBJECT("\"rpc\":{\"type\":\"boolean\","
+	  "\"description\":\"answer with a JSON-RPC error instead\"}"), NULL, NULL },
 	{ "ask", "Asks the client's model (sampling)",
 	  OBJECT(TEXT_FIELD("prompt", "the question")), NULL, NULL },
 	{ "confirm", "Asks the user (elicitation)",

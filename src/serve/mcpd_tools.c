@@ -179,6 +179,12 @@ slow(struct answer *a, const struct call *c)
 	again(j, ms / j->steps);
 }
 
+static bool
+is_true(const struct call *c, enum arg k)
+{
+	return c->v[k].raw.p && c->v[k].kind == JSON_TRUE;
+}
+
 static void
 emit_one(struct answer *a, bool all, struct str uri)
 {
@@ -210,7 +216,7 @@ emit_step(void *arg)
 static void
 emit(struct answer *a, const struct call *c)
 {
-	bool all = c->v[ARG_ALL].raw.p && c->v[ARG_ALL].kind == JSON_TRUE;
+	bool all = is_true(c, ARG_ALL);
 	uint64_t n, ms;
 	struct job *j;
 
@@ -465,7 +471,10 @@ tool_call(struct answer *a, const struct call *c)
 		big(a, c);
 		break;
 	case TOOL_FAIL:
-		error(a, c->id, -32603, "This tool always fails", STR_NONE);
+		if (is_true(c, ARG_RPC))
+			error(a, c->id, -32603, "This tool always fails", STR_NONE);
+		else
+			text_result(a, c->id, STR("this tool always fails"), true);
 		break;
 	case TOOL_ASK: case TOOL_CONFIRM: case TOOL_SAMPLING: case TOOL_ELICITATION:
 	case TOOL_DEFAULTS: case TOOL_ENUMS:
