@@ -23,7 +23,7 @@ enum {
 };
 
 static const struct opt options[] = {
-	{ O_PORT, 'p', "port", "N", "port to listen on (3000); 0: any free one" },
+	{ O_PORT, 0, "port", "N", "port to listen on (3000); 0: any free one" },
 	{ O_HOST, 0, "host", "ADDRESS", "address to bind (127.0.0.1 and ::1)" },
 	{ O_ALLOW_HOST, 0, "allow-host", "NAME",
 	  "a name to be called by, and of pages that may call; *: any" },

@@ -289,6 +289,18 @@ post(struct mcpd *m, struct hreq *req)
 
 /* ---- GET, DELETE ---- */
 
+#define METHODS "GET, POST, DELETE, OPTIONS"
+
+static void
+not_allowed(struct mcpd *m, struct hreq *req, const char *allow)
+{
+	head_lines(m, req, NULL);
+	(void)buf_fmt(&m->head, "Allow: %s\r\n", allow);
+	log_response(m, req, 405, NULL, STR_NONE);
+	log_end(m, req, EV_COMPLETE);
+	hreq_reply(req, 405, buf_str(&m->head), STR(""));
+}
+
 /* The faults that decide over a GET before the channel does. */
 static bool
 get_misbehaves(struct session *s, struct hreq *req)
@@ -331,7 +343,7 @@ get(struct mcpd *m, struct hreq *req)
 	struct xchg *x;
 
 	if (str_eq(hreq_header(req, STR("MCP-Protocol-Version")), STR("2026-07-28"))) {
-		reply(m, req, 405, NULL, STR(""));
+		not_allowed(m, req, "POST");
 		return;
 	}
 	if (!accepts_stream(req)) {
@@ -356,7 +368,7 @@ delete(struct mcpd *m, struct hreq *req)
 	struct session *s;
 
 	if (str_eq(hreq_header(req, STR("MCP-Protocol-Version")), STR("2026-07-28"))) {
-		reply(m, req, 405, NULL, STR(""));
+		not_allowed(m, req, "POST");
 		return;
 	}
 	s = need_session(m, req, STR_NONE);
@@ -371,7 +383,7 @@ static void
 options(struct mcpd *m, struct hreq *req)
 {
 	head_lines(m, req, NULL);
-	(void)buf_adds(&m->head, STR("Allow: GET, POST, DELETE, OPTIONS\r\n"
+	(void)buf_adds(&m->head, STR("Allow: " METHODS "\r\n"
 	    "Access-Control-Allow-Methods: GET, POST, DELETE\r\n"
 	    "Access-Control-Allow-Headers: Accept, Authorization, Content-Type, Last-Event-ID, "
 	    "Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name\r\n"
@@ -395,7 +407,7 @@ mcp(struct mcpd *m, struct hreq *req)
 	else if (str_eq(method, STR("DELETE")))
 		delete(m, req);
 	else
-		reply(m, req, 405, NULL, STR(""));
+		not_allowed(m, req, METHODS);
 }
 
 static void

@@ -35,8 +35,6 @@ reply(struct mcpd *m, struct hreq *req, unsigned status, const char *type,
     struct str body)
 {
 	head_lines(m, req, type);
-	if (status == 405)
-		(void)buf_adds(&m->head, STR("Allow: GET, POST, DELETE, OPTIONS\r\n"));
 	log_response(m, req, status, type, STR_NONE);
 	log_body(m, req, body);
 	log_end(m, req, EV_COMPLETE);

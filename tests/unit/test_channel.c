@@ -144,9 +144,9 @@ opts_of(const char *text)
 	if (strstr(text, ",exclusive"))
 		o.inclusive = false;
 	if (strstr(text, ",cap="))
-		o.cap = (uint32_t)atol(strstr(text, ",cap=") + 5);
+		o.cap = (uint32_t)strtoul(strstr(text, ",cap=") + 5, NULL, 10);
 	if (strstr(text, ",keep="))
-		o.keep = (uint32_t)atol(strstr(text, ",keep=") + 6);
+		o.keep = (uint32_t)strtoul(strstr(text, ",keep=") + 6, NULL, 10);
 	if (strstr(text, ",noretry"))
 		o.retry_ms = -1;
 	o.faults |= strstr(text, ",replay-all") ? CHAN_FAULT_REPLAY_ALL : 0;
