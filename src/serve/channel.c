@@ -592,6 +592,18 @@ chan_closed(struct channel *c, uint32_t stream, uint32_t unsent)
 		orphan_shadows(c, stream);
 }
 
+/* A fault: everybody gets it, under the id it has on the first stream. */
+static void
+broadcast(struct channel *c, struct kept *k)
+{
+	char text[ID_SIZE];
+
+	for (uint32_t i = 0; i < c->n_ls; i++)
+		send_event(c, c->ls[i].stream, event_id(c, 'g', c->ls[0].g, k->index, text),
+		    str_of(k->data, k->n), ours(c) && c->ls[i].fresh, false);
+	k->owner = c->n_ls > 0 ? c->ls[0].g : 0;
+}
+
 void
 chan_emit(struct channel *c, struct str data)
 {
@@ -599,8 +611,7 @@ chan_emit(struct channel *c, struct str data)
 	struct kept *k = log_add(&c->log, data);
 
 	if (c->o.faults & CHAN_FAULT_BROADCAST) {
-		for (uint32_t i = 0; i < c->n_ls; i++)
-			chan_common_event(c, &c->ls[i], k, false);
+		broadcast(c, k);
 	} else if (c->o.faults & CHAN_FAULT_SPLIT && c->n_ls > 0) {
 		chan_common_event(c, &c->ls[c->turn++ % c->n_ls], k, false);
 	} else if (p) {

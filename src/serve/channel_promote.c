@@ -102,12 +102,13 @@ listen_on(struct channel *c, uint32_t stream, const struct cursor *cur)
 	}
 	if (c->o.faults & CHAN_FAULT_CROSS && cur->kind == 'g')
 		chan_cross(c, stream, 'g');
+	if (continue_stream(c, l))
+		after = l->after;
 	if (known && c->o.faults & CHAN_FAULT_REPLAY_ALL)
 		for (uint32_t i = 0; i < c->log.n; i++)
 			chan_common_event(c, l, &c->log.at[i], true);
-	else if (continue_stream(c, l))
-		after = l->after;
-	catch_up(c, l, after);
+	else
+		catch_up(c, l, after);
 }
 
 void

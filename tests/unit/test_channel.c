@@ -370,13 +370,13 @@ static const struct row promote_rows[] = {
 	{ "a fault: everything again", "shadow-promote,noretry,replay-all",
 	  "G1 e e x1 G2:g1-2",
 	  "+1 1=primary 1: 1\"a\"#g1-1 1\"b\"#g1-2 1=closed +2 2=primary 2: "
-	  "2\"a\"#g2-1* 2\"b\"#g2-2*" },
+	  "2\"a\"#g1-1* 2\"b\"#g1-2*" },
 	{ "a fault: another stream's", "shadow-promote,noretry,cross",
 	  "G1 e P2 x2 R1 G3:r1-0",
 	  "+1 1=primary 1: 1\"a\"#g1-1 2=closed +3 3=request 3\"a\"#g1-1* 3\"R\"#r1-1* "
 	  "-3 3=closed" },
 	{ "a fault: everybody", "shadow-promote,noretry,broadcast", "G1 G2 e",
-	  "+1 1=primary 1: +2 2=shadow 2: 1\"a\"#g1-1 2\"a\"#g2-1" },
+	  "+1 1=primary 1: +2 2=shadow 2: 1\"a\"#g1-1 2\"a\"#g1-1" },
 	{ "a fault: in turn", "shadow-promote,noretry,split", "G1 G2 e e",
 	  "+1 1=primary 1: +2 2=shadow 2: 1\"a\"#g1-1 2\"b\"#g2-2" },
 	{ "a fault: the older ones stay, silent", "shadow-promote,noretry,supersede",
