@@ -73,9 +73,17 @@ open_of(struct oc *s, uint32_t stream)
 
 /* ---- (b) headless ---- */
 
+static void
+end_headless(struct orphan *r, struct oc *s)
+{
+	orphan_headless(r, s);
+	s->headless = (struct at){ 0, 0 };
+}
+
 /* The owner's stream is over; is somebody left who will wait in vain? */
 static void
-begin_headless(struct oc *s, const struct open *o, enum ev_end end, struct at at)
+begin_headless(struct orphan *r, struct oc *s, const struct open *o, enum ev_end end,
+    struct at at)
 {
 	const struct open *heir = NULL;
 
@@ -93,6 +101,9 @@ begin_headless(struct oc *s, const struct open *o, enum ev_end end, struct at at
 			return;
 		heir = c;
 	}
+	/* That of the one who came late: what he was given shows the loss. */
+	if (s->headless.t && o->stream == s->late_stream)
+		end_headless(r, s);
 	if (heir == NULL || s->judged_headless)
 		return;
 	s->headless = at;
@@ -102,13 +113,6 @@ begin_headless(struct oc *s, const struct open *o, enum ev_end end, struct at at
 	s->posts_meanwhile = s->n_late_ids = 0;
 	s->late_stream = 0;
 	s->late_ids[0] = '\0';
-}
-
-static void
-end_headless(struct orphan *r, struct oc *s)
-{
-	orphan_headless(r, s);
-	s->headless = (struct at){ 0, 0 };
 }
 
 /* ---- (d) channel-less ---- */
@@ -250,7 +254,7 @@ on_stream_end(struct orphan *r, struct oc *s, const struct ev *e)
 		end_headless(r, s);
 	judge_open(r, s, o, at);
 	if (!o->took_over)
-		begin_headless(s, o, e->u.stream_end.end, at);
+		begin_headless(r, s, o, e->u.stream_end.end, at);
 	*o = s->open[--s->n_open];
 	if (s->n_open == 0)
 		s->last_get_end = e->t;
@@ -420,7 +424,8 @@ on_conn_end(struct orphan *r, const struct ev *e)
 		o->client_closed = e->t;
 		/* Its server may take its time to end it, but nobody listens. */
 		if (!str_eq(how, STR("evicted")) && !str_eq(how, STR("reused")))
-			begin_headless(s, o, EV_CLIENT, (struct at){ e->t, e->pkt });
+			begin_headless(r, s, o, EV_CLIENT,
+			    (struct at){ e->t, e->pkt });
 	}
 }
 
