@@ -47,7 +47,7 @@ host_allowed(const struct mcpd *m, struct str host)
 	return false;
 }
 
-static bool
+bool
 origin_allowed(const struct mcpd *m, struct str origin)
 {
 	if (origin.p == NULL)

@@ -16,6 +16,13 @@ answer_stream(struct answer *a)
 	}
 	a->how = ANSWER_CHANNEL;
 	a->n = chan_request(a->s->ch, a->x->id, a->initialize);
+	/* What a batch's JSON already holds; the specification lets responses
+	 * come as a batch on a stream, too. */
+	if (a->json.n > 0) {
+		(void)buf_addc(&a->json, ']');
+		chan_request_send(a->s->ch, a->n, buf_str(&a->json), false);
+		buf_fini(&a->json);
+	}
 }
 
 struct answer *
@@ -94,6 +101,12 @@ reply_json(struct answer *a, struct str body)
 static void
 add_to_batch(struct answer *a, struct str msg)
 {
+	/* More than one body may hold: message by message. */
+	if (msg.n + 2 > MAX_TEXT - a->json.n) {
+		answer_stream(a);
+		chan_request_send(a->s->ch, a->n, msg, a->left == 0);
+		return;
+	}
 	(void)buf_addc(&a->json, a->json.n == 0 ? '[' : ',');
 	(void)buf_adds(&a->json, msg);
 	if (a->left > 0)

@@ -24,8 +24,9 @@ head_lines(struct mcpd *m, struct hreq *req, const char *type)
 	buf_clear(b);
 	if (type)
 		(void)buf_fmt(b, "Content-Type: %s\r\n", type);
-	/* It was found to be allowed; Fetch, CORS protocol. */
-	if (origin.n > 0)
+	/* Not on the 403 that others get: they must not read it; Fetch, CORS
+	 * protocol. */
+	if (origin.n > 0 && origin_allowed(m, origin))
 		(void)buf_fmt(b, "Access-Control-Allow-Origin: %.*s\r\nVary: Origin\r\n"
 		    "Access-Control-Expose-Headers: Mcp-Session-Id\r\n", STR_ARG(origin));
 }

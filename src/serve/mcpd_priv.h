@@ -215,6 +215,11 @@ has_fault(const struct mcpd *m, enum fault f)
 	return fault_is(&m->o.faults, f);
 }
 
+/* ---- mcpd.c ---- */
+
+/* Whether pages of there may call; absent: no page calls. */
+bool origin_allowed(const struct mcpd *, struct str origin);
+
 /* ---- mcpd_out.c ---- */
 
 /* A whole response; `type` may be NULL when there is no body. */
