@@ -332,6 +332,20 @@ test_queue(void **state)
 	}
 	assert_memory_equal(p, "0\r\n\r\n", 5);
 
+	/* Without another call. */
+	c->got.n = 0;
+	loop_fd_want(c->ready, 0);
+	SEND(c, GET("/stream"));
+	assert_int_equal(hreq_write(f.req[0], str_of(big, 3 << 20)), 0);
+	assert_true(hreq_backlog(f.req[0]) > 2 << 20);
+	loop_fd_want(c->ready, LOOP_READ);
+	f.want = sizeof STREAM - 1 + 8 + (3 << 20) + 2;
+	fix_run(&f, got_it);
+	assert_int_equal(client_text(c).n, f.want);
+	f.want += 5;
+	hreq_end(f.req[--f.n_req]);
+	fix_run(&f, got_it);
+
 	c->got.n = 0;
 	loop_fd_want(c->ready, 0);
 	SEND(c, GET("/later") GET("/a"));
@@ -339,7 +353,7 @@ test_queue(void **state)
 	hreq_reply(f.req[--f.n_req], 200, STR(""), str_of(big, sizeof big));
 	pass(&f, 5 * NS_MS);
 	/* Not while the client does not read. */
-	assert_int_equal(f.requests, 2);
+	assert_int_equal(f.requests, 3);
 	loop_fd_want(c->ready, LOOP_READ);
 	f.want = sizeof head - 1 + sizeof big;
 	fix_run(&f, got_it);
@@ -348,7 +362,7 @@ test_queue(void **state)
 		assert_int_equal(c->got.p[sizeof head - 1 + i], 'b');
 	f.want += sizeof "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n/a" - 1;
 	fix_run(&f, got_it);
-	assert_int_equal(f.requests, 3);
+	assert_int_equal(f.requests, 4);
 	fix_fini(&f);
 }
 
@@ -437,6 +451,31 @@ test_timeouts(void **state)
 	assert_int_equal(f.gone[HTTP_GONE_SHUTDOWN], 1);
 }
 
+/* Each request has its own time, whatever the one before has used. */
+static void
+test_own_time(void **state)
+{
+	struct httpd_opts o;
+	struct client *c;
+	struct fix f;
+
+	(void)state;
+	httpd_opts_init(&o);
+	o.request_timeout = 300 * NS_MS;
+	fix_init(&f, &o);
+	c = fix_connect(&f, 0, 0);
+	SEND(c, "GET /a HTTP/1.1\r\n");
+	pass(&f, 200 * NS_MS);
+	SEND(c, H "\r\nGET /b HTTP/1.1\r\n");
+	pass(&f, 200 * NS_MS);
+	SEND(c, H "\r\n");
+	f.want = 2 * (sizeof "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n/a" - 1);
+	fix_run(&f, got_it);
+	assert_false(c->eof);
+	assert_int_equal(f.requests, 2);
+	fix_fini(&f);
+}
+
 /* Long inputs: limits of the head, of the body, what is let go behind them. */
 static void
 test_limits(void **state)
@@ -465,7 +504,8 @@ test_limits(void **state)
 	while (b.n < 1 << 20)
 		(void)buf_addc(&b, 'x');
 	c = fix_connect(&f, 0, 0);
-	(void)stuff(c, b.p, b.n, b.n);
+	f.want = f.in + stuff(c, b.p, b.n, b.n);
+	fix_run(&f, fix_read_it);
 	f.want = 1;
 	fix_run(&f, got_it);
 	assert_true(str_pre(client_text(c), STR("HTTP/1.1 413 Content Too Large\r\n")));
@@ -684,6 +724,7 @@ main(void)
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_half_close_reads),
 		cmocka_unit_test(test_timeouts),
+		cmocka_unit_test(test_own_time),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_shutdown),
