@@ -1,6 +1,6 @@
 # mcpdiag: one plain GNU Makefile.
 #   make              build/mcpdiag
-#   make demo         set up, build, analyze a shipped capture of a leapfrog
+#   make demo         set up, build, show a leapfrog and its cure on loopback
 #   make check        set up and run every test; the last line says how many
 #   make check-fast   the quick ones, with one compiler
 #   make deps         install what is missing (DEPS=list only lists it;
@@ -131,17 +131,12 @@ DEPS ?= build test
 deps:
 	@tools/deps.sh $(DEPS)
 
-DEMO := captures/leapfrog-rmcp0.15.0-ts1.23.pcap
+# DEMO_ARGS: options of mcpdiag demo.
 .PHONY: demo
 demo:
 	@tools/deps.sh build
 	@$(AGAIN) -s VARIANT=release all
-	build/mcpdiag analyze $(DEMO); s=$$?; \
-	if [ $$s -eq 1 ]; then \
-		echo; echo "Exit status 1: a fault was found, as it should be."; \
-	else \
-		echo "exit status $$s, expected 1 (a fault found)" >&2; exit 1; \
-	fi
+	@build/mcpdiag demo $(DEMO_ARGS)
 
 # The shipped build and its clang twin, and one under ASan and UBSan; then all
 # tests.  Warnings are errors in each of them.

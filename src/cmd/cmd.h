@@ -31,6 +31,6 @@ struct command {
 	int (*run)(const struct command *, int argc, char **argv);
 };
 
-extern const struct command cmd_analyze, cmd_serve;
+extern const struct command cmd_analyze, cmd_serve, cmd_demo;
 
 #endif

@@ -5,7 +5,8 @@
 #include "complain.h"
 #include "opts.h"
 
-static const struct command *const commands[] = { &cmd_analyze, &cmd_serve, NULL };
+static const struct command *const commands[] = { &cmd_analyze, &cmd_serve, &cmd_demo,
+	NULL };
 
 static const struct command *
 find(const char *name)

@@ -192,6 +192,12 @@ failure(const struct command *cmd, char **argv, int what)
 	return unknown(cmd, word, 0);
 }
 
+void
+opts_restart(void)
+{
+	optind = 0;		/* getopt(3): starts anew, options and all */
+}
+
 int
 opts_next(const struct command *cmd, int argc, char **argv, const char **arg,
     int *operand)

@@ -26,6 +26,8 @@ enum opt_id {
  * after OPT_END the operands start at *operand. */
 int opts_next(const struct command *, int argc, char **argv, const char **arg,
     int *operand);
+/* Before the second command line that a process reads. */
+void opts_restart(void);
 void opts_help(const struct command *, FILE *);
 /* The candidate that a misspelt word most likely means, or NULL. */
 const char *opts_nearest(const char *word, const char *const *candidates);

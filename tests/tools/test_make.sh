@@ -25,12 +25,12 @@ make -s help >"$tmp/out" 2>&1 && grep -q '^make check ' "$tmp/out" &&
 say "help lists the targets"
 
 make -s demo >"$tmp/out" 2>&1 && grep -q '^leapfrog: ' "$tmp/out" &&
-    grep -q 'a fault was found, as it should be' "$tmp/out"
-say "demo shows the fault and succeeds"
+    grep -q '^no fault found in 1 MCP session' "$tmp/out"
+say "demo shows the fault and its cure, and succeeds"
 
-! make -s demo DEMO=captures/01-clean-ts1.32.pcap >"$tmp/out" 2>&1 &&
-    grep -q 'expected 1' "$tmp/out"
-say "demo fails when no fault is found"
+! make -s demo DEMO_ARGS="--policy replace --keep $tmp" >"$tmp/out" 2>&1 &&
+    grep -q '^leapfrog: ' "$tmp/out" && [ -s "$tmp/demo-replace.pcapng" ]
+say "demo of one policy, whose fault is found, fails and keeps the capture"
 
 make -s install DESTDIR="$tmp/root" PREFIX=/usr >"$tmp/out" 2>&1 &&
     "$tmp/root/usr/bin/mcpdiag" --version >>"$tmp/out" 2>&1 &&
