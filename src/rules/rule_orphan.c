@@ -73,10 +73,58 @@ open_of(struct oc *s, uint32_t stream)
 
 /* ---- (b) headless ---- */
 
+/* The last call has had its time: did it bring a message, as it always does? */
 static void
-end_headless(struct orphan *r, struct oc *s)
+judge_call(struct oc *s, ns_t now)
 {
+	if (s->call.name == 0 || s->call.name != s->talker || s->call.heard) {
+		s->call.name = 0;
+		return;
+	}
+	if (s->headless.t && s->call.t > s->headless.t) {
+		/* Too soon to say. */
+		if (now - s->call.t < REPLAYED)
+			return;
+		s->unheard++;
+		s->unheard_last.t = s->call.t;
+	} else if (s->n_open > 0) {
+		s->mute++;
+	}
+	s->call.name = 0;
+}
+
+static void
+on_call(struct oc *s, const struct ev *e)
+{
+	judge_call(s, e->t);
+	s->call.name = map_digest(e->u.msg.name.p, e->u.msg.name.n);
+	s->call.t = e->t;
+	s->call.heard = false;
+	if (s->call.name == s->talker)
+		s->unheard_last.pkt = e->pkt;
+	else if (s->talks == 0)
+		(void)snprintf(s->talker_name, sizeof s->talker_name, "%.*s",
+		    (int)(e->u.msg.name.n < 60 ? e->u.msg.name.n : 60), e->u.msg.name.p);
+}
+
+/* A common message came; whose doing is it? */
+static void
+on_heard(struct oc *s, const struct ev *e)
+{
+	if (s->call.name == 0 || e->t - s->call.t > ECHO)
+		return;
+	s->call.heard = true;
+	if (s->talks == 0)
+		s->talker = s->call.name;
+	s->talks += s->call.name == s->talker;
+}
+
+static void
+end_headless(struct orphan *r, struct oc *s, ns_t now)
+{
+	judge_call(s, now);
 	orphan_headless(r, s);
+	orphan_unheard(r, s);
 	s->headless = (struct at){ 0, 0 };
 }
 
@@ -103,14 +151,14 @@ begin_headless(struct orphan *r, struct oc *s, const struct open *o, enum ev_end
 	}
 	/* That of the one who came late: what he was given shows the loss. */
 	if (s->headless.t && o->stream == s->late_stream)
-		end_headless(r, s);
+		end_headless(r, s, at.t);
 	if (heir == NULL || s->judged_headless)
 		return;
 	s->headless = at;
 	s->gone = o->stream;
 	s->gone_proven = o->was_primary;
 	s->heir = heir->stream;
-	s->posts_meanwhile = s->n_late_ids = 0;
+	s->posts_meanwhile = s->n_late_ids = s->unheard = 0;
 	s->late_stream = 0;
 	s->late_ids[0] = '\0';
 }
@@ -251,7 +299,7 @@ on_stream_end(struct orphan *r, struct oc *s, const struct ev *e)
 		o->took_over = true;	/* or was taken over: no dead end */
 	}
 	if (s->headless.t && e->stream == s->late_stream)
-		end_headless(r, s);
+		end_headless(r, s, e->t);
 	judge_open(r, s, o, at);
 	if (!o->took_over)
 		begin_headless(r, s, o, e->u.stream_end.end, at);
@@ -309,6 +357,7 @@ on_common(struct orphan *r, struct oc *s, const struct ev *e)
 	if (o == NULL)
 		return;
 	o->common++;
+	on_heard(s, e);
 	if (o->client_closed && e->t - o->client_closed > LATE_WRITE) {
 		o->late_last = (struct at){ e->t, e->pkt };
 		if (o->n_late++ == 0)
@@ -324,7 +373,7 @@ on_common(struct orphan *r, struct oc *s, const struct ev *e)
 	if (s->headless.t && e->stream != s->late_stream)
 		s->headless = (struct at){ 0, 0 };
 	else if (s->headless.t && e->t - o->head.t > REPLAYED)
-		end_headless(r, s);
+		end_headless(r, s, e->t);
 	if (copy)
 		return;
 	for (uint32_t i = 0; i < s->n_open; i++) {
@@ -399,7 +448,7 @@ static void
 close_session(struct orphan *r, struct oc *s, struct at now)
 {
 	if (s->headless.t)
-		end_headless(r, s);
+		end_headless(r, s, now.t);
 	for (uint32_t i = 0; i < s->n_open; i++)
 		judge_open(r, s, &s->open[i], now);
 	for (uint32_t i = 0; i < s->n_silent; i++)
@@ -477,6 +526,8 @@ event(void *arg, const struct ev *e)
 	case EV_MESSAGE:
 		if (e->u.msg.channel == EV_CH_COMMON)
 			on_common(r, s, e);
+		else if (e->dir == EV_C2S && e->u.msg.kind == EV_MSG_REQUEST && e->u.msg.name.n)
+			on_call(s, e);
 		break;
 	case EV_OWNER:
 		on_owner(s, e);

@@ -14,6 +14,7 @@
 #define ZOMBIE NS_S		/* silence of a resumed, finished request */
 #define UNKNOWN (2 * NS_S)	/* silence of an unknown cursor */
 #define CHANNEL_LESS (60 * NS_S)
+#define ECHO NS_S		/* a message this soon after a call is its doing */
 #define LATE_WRITE (200 * NS_MS) /* after the client's close: not in flight */
 #define MAX_OPEN 128
 
@@ -55,6 +56,17 @@ struct oc {				/* one session */
 	uint32_t n_late_ids;
 	char late_ids[48];
 	bool gone_proven, judged_headless;
+	/* Reason for a message: a tool whose calls have always brought one. */
+	struct {
+		uint64_t name;		/* digest; 0: no call, or it is judged */
+		ns_t t;
+		bool heard;
+	} call;
+	uint64_t talker;
+	char talker_name[64];
+	uint32_t talks, mute;		/* its calls before, with and without */
+	uint32_t unheard;		/* and since the owner went */
+	struct at unheard_last;
 	/* the session as a whole */
 	ns_t last_get_end, keepalive, deleted, last_request;
 	struct at last_get_request;
@@ -82,6 +94,7 @@ bool orphan_torn(const struct open *);
 /* Each reports a variant if what is known of the stream (the session) up to
  * `until` amounts to it. */
 void orphan_headless(struct orphan *, struct oc *);
+void orphan_unheard(struct orphan *, struct oc *);
 void orphan_superseded(struct orphan *, const struct oc *, struct open *, struct at until);
 void orphan_late_writes(struct orphan *, const struct oc *, struct open *, struct at until);
 void orphan_zombie(struct orphan *, const struct oc *, struct open *, struct at until);

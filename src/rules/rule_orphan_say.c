@@ -67,6 +67,36 @@ orphan_headless(struct orphan *r, struct oc *s)
 	draft_done(d);
 }
 
+/* No replay has shown what was lost, but there was reason for a message. */
+void
+orphan_unheard(struct orphan *r, struct oc *s)
+{
+	struct draft *d;
+
+	if (s->judged_headless || s->unheard < 2 || s->mute > 0 || windows(r, s))
+		return;
+	s->judged_headless = true;
+	d = draft(r, s, "headless", SEV_WARNING, CONF_MEDIUM, s->midstream);
+	draft_title(d, "the owner of the channel closed, and what had always brought a message "
+	    "brings none since, while stream %u stays open", s->heir);
+	draft_why(d, "Stream %u (%s) ended; stream %u of the same session stayed open and "
+	    "got nothing.  Each of %u calls of %s before that was followed by a message on the "
+	    "channel; none of %u calls since was.", s->gone, s->gone_proven ?
+	    "it carried the session's messages" : "the session's first",
+	    s->heir, s->talks, s->talker_name, s->unheard);
+	draft_fix(d, "Server: when the primary stream dies, promote the newest live shadow at "
+	    "once and send it what was emitted since the last delivery.");
+	draft_stream(d, s->gone);
+	draft_stream(d, s->heir);
+	draft_num(d, "calls_before", s->talks);
+	draft_num(d, "calls_unheard", s->unheard);
+	draft_evidence(d, s->headless, "stream %u, the owner, ends", s->gone);
+	draft_evidence(d, s->unheard_last, "a call that brings no message");
+	draft_span(d, s->headless, s->unheard_last);
+	draft_count(d, s->unheard, 0, 0);
+	draft_done(d);
+}
+
 void
 orphan_superseded(struct orphan *r, const struct oc *s, struct open *o, struct at until)
 {

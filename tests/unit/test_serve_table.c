@@ -261,6 +261,7 @@ struct mbb {
 	struct creq *first;
 	struct part *first_part;
 	struct loop_timer *timer;	/* looks whether the server has noticed */
+	struct loop_timer *pause;	/* between calls: no message came */
 	char sid[64];
 	unsigned step, got_second;	/* messages */
 	unsigned open;			/* requests */
@@ -302,7 +303,7 @@ on_end(void *arg, enum client_end end, const char *why)
 	free(p);
 	m->open--;
 	if (!get)
-		next_step(m);
+		loop_timer_set(m->pause, 100 * NS_MS);
 	else if (m->open == 0)
 		loop_stop(m->run.loop);
 }
@@ -349,6 +350,12 @@ on_timer(void *arg)
 		loop_timer_set(m->timer, NS_MS);
 }
 
+static void
+on_pause(void *arg)
+{
+	next_step(arg);
+}
+
 /* Each follows from what the one before has brought. */
 static void
 next_step(struct mbb *m)
@@ -367,21 +374,24 @@ next_step(struct mbb *m)
 		m->first = send_request(m, "GET", NULL, false);
 		break;
 	case 2:
-		(void)send_request(m, "GET", NULL, true);
+		(void)send_request(m, "POST", call, false);
 		break;
 	case 3:
+		(void)send_request(m, "GET", NULL, true);
+		break;
+	case 4:
 		client_cancel(m->first);
 		free(m->first_part);	/* of which nothing more is told */
 		m->open--;
 		loop_timer_set(m->timer, 0);
 		break;
-	case 4: case 5:
+	case 5: case 6:
 		(void)send_request(m, "POST", call, false);
 		break;
-	case 6:
+	case 7:
 		(void)send_request(m, "GET", NULL, false);
 		break;
-	case 7:			/* ends the two streams */
+	case 8:			/* ends the two streams */
 		(void)send_request(m, "DELETE", NULL, false);
 		break;
 	}
@@ -400,10 +410,12 @@ play_mbb(struct mbb *m, enum chan_policy policy)
 	m->client = client_new(loop, &co, &em);
 	assert_non_null(m->client);
 	m->timer = loop_timer_new(loop, on_timer, m);
+	m->pause = loop_timer_new(loop, on_pause, m);
 	next_step(m);
 	loop_run(loop);
 	client_free(m->client);
 	loop_timer_free(m->timer);
+	loop_timer_free(m->pause);
 	close_run(&m->run);
 	loop_free(loop);
 }
@@ -414,6 +426,11 @@ test_make_before_break(void **state)
 	struct mbb m;
 
 	(void)state;
+	/* Nothing is replayed: that the calls were followed by a message before
+	 * is what tells. */
+	play_mbb(&m, CHAN_SHADOW);
+	assert_int_equal(m.got_second, 0);
+	assert_true(found_just(&m.run, "orphaned-channel/headless"));
 	play_mbb(&m, CHAN_SHADOW_REPLAY);
 	assert_int_equal(m.got_second, 0);
 	assert_true(found_just(&m.run, "orphaned-channel/headless"));
