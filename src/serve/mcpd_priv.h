@@ -143,7 +143,7 @@ struct job {
 	struct answer *a;
 	struct session *s;
 	struct loop_timer *timer;
-	struct str id, token;		/* in `text` */
+	struct str id, token, uri;	/* in `text` */
 	int tool;			/* enum tool */
 	uint64_t step, steps, ms;
 	uint64_t waits_for;		/* our request that the client answers; 0 */

@@ -72,6 +72,7 @@ job_new(struct answer *a, const struct call *c, enum tool tool, loop_fn *run)
 {
 	struct val token = c->v[ARG_TOKEN];
 	uint32_t max = a->s ? MAX_JOBS : MAX_LISTENS;
+	struct str uri = c->v[ARG_ARG_URI].raw;
 	bool quoted = token.kind == JSON_STRING;
 	struct job *j;
 
@@ -79,18 +80,23 @@ job_new(struct answer *a, const struct call *c, enum tool tool, loop_fn *run)
 		error(a, c->id, -32603, "Too many requests are running", STR_NONE);
 		return NULL;
 	}
-	j = xcalloc(1, sizeof *j + c->id.n + token.raw.n + 2);
+	j = xcalloc(1, sizeof *j + c->id.n + token.raw.n + 2 + uri.n);
 	j->a = a;
 	a->refs++;
 	j->tool = tool;
 	memcpy(j->text, c->id.p, c->id.n);
 	j->id = str_of(j->text, c->id.n);
-	if (token.raw.n > 0) {
+	j->uri = str_of(j->text + c->id.n + token.raw.n + 2, uri.n);
+	if (uri.n > 0)
+		memcpy(j->text + c->id.n + token.raw.n + 2, uri.p, uri.n);
+	/* A string or a number: utilities/progress of the specification. */
+	if (token.raw.p && (quoted || token.kind == JSON_NUMBER)) {
 		char *p = j->text + c->id.n;
 
 		j->token = str_of(p, token.raw.n + 2 * quoted);
 		p[0] = p[j->token.n - 1] = '"';
-		memcpy(p + quoted, token.raw.p, token.raw.n);
+		if (token.raw.n > 0)
+			memcpy(p + quoted, token.raw.p, token.raw.n);
 	}
 	j->timer = loop_timer_new(a->m->loop, run, j);
 	DL_APPEND(*job_list(a), j);
@@ -206,7 +212,7 @@ emit_step(void *arg)
 {
 	struct job *j = arg;
 
-	emit_one(j->a, j->waits_for == 1, STR_NONE);
+	emit_one(j->a, j->waits_for == 1, j->uri);
 	if (++j->step < j->steps)
 		again(j, j->ms);
 	else

@@ -248,7 +248,8 @@ static inline void
 valid_json(struct str s, const char *where)
 {
 	json_error_t e;
-	json_t *j = json_loadb(s.p, s.n, JSON_DECODE_ANY, &e);
+	json_t *j = json_loadb(s.p, s.n,
+	    JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &e);
 
 	if (j == NULL)
 		fail_msg("%s is no JSON: %s\n%.*s", where, e.text, (int)(s.n < 2000 ? s.n : 2000),
