@@ -106,7 +106,8 @@ void hreq_reply(struct hreq *, unsigned status, struct str headers, struct str b
 /* The head of a response whose body comes in pieces: chunked, or until close
  * for HTTP/1.0. */
 void hreq_begin(struct hreq *, unsigned status, struct str headers);
-/* One chunk (n > 0), written at once as far as the socket takes it.  0, or
+/* One chunk (n > 0), written as far as the socket takes it: at once, or, in
+ * request(), together with the rest of the answer when that returns.  0, or
  * -E_LIMIT when the backlog is full, -E_IO when the connection broke: then
  * gone() follows from the loop, and this is not an error to act on. */
 int hreq_write(struct hreq *, struct str);

@@ -131,7 +131,10 @@ deliver(struct hconn *c)
 	c->req = r;
 	/* The next request has its own time. */
 	hconn_list(c, HC_NONE);
+	c->corked = true;
 	c->d->cb->request(c->d->arg, r);
+	c->corked = false;
+	hconn_flush(c);
 }
 
 /* May a request be read?  Not before the answer to the last one is out. */

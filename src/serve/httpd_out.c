@@ -9,7 +9,10 @@
 
 #include "mcpdiag/xmem.h"
 
-enum { HEAD_MAX = 320 };	/* our own lines of a head */
+enum {
+	HEAD_MAX = 320,		/* our own lines of a head */
+	CORK_FIRST = 1024,	/* an answer that is kept together starts with */
+};
 
 static struct iovec
 iov_of(struct str s)
@@ -48,31 +51,6 @@ send_now(struct hconn *c, struct iovec *iov, int n)
 	return -1;
 }
 
-/* 0, or -E_IO when the connection broke. */
-static int
-send_all(struct hconn *c, struct iovec *iov, int n)
-{
-	bool was_empty = hconn_queued(c) == 0;
-	ssize_t got = was_empty ? send_now(c, iov, n) : 0;
-	size_t left;
-
-	if (got < 0)
-		return -E_IO;
-	left = (size_t)got;
-	for (int i = 0; i < n; i++) {
-		size_t k = iov[i].iov_len < left ? iov[i].iov_len : left;
-		const char *p = iov[i].iov_base;
-
-		tell(c, p, k);
-		left -= k;
-		if (k < iov[i].iov_len)
-			(void)buf_add(&c->out, p + k, iov[i].iov_len - k);
-	}
-	if (was_empty && hconn_queued(c) > 0 && !c->busy)
-		hconn_want(c);
-	return 0;
-}
-
 void
 hconn_flush(struct hconn *c)
 {
@@ -95,6 +73,56 @@ hconn_flush(struct hconn *c)
 	}
 	if (c->list == HC_DRAIN)
 		hconn_list(c, HC_DRAIN);	/* it reads: more time */
+}
+
+/* 0, or -E_IO when the connection broke. */
+static int
+send_all(struct hconn *c, struct iovec *iov, int n)
+{
+	bool was_empty;
+	ssize_t got;
+	size_t left;
+
+	if (c->corked)
+		hconn_flush(c);
+	if (c->dead)
+		return -E_IO;
+	was_empty = hconn_queued(c) == 0;
+	got = was_empty ? send_now(c, iov, n) : 0;
+	if (got < 0)
+		return -E_IO;
+	left = (size_t)got;
+	for (int i = 0; i < n; i++) {
+		size_t k = iov[i].iov_len < left ? iov[i].iov_len : left;
+		const char *p = iov[i].iov_base;
+
+		tell(c, p, k);
+		left -= k;
+		if (k < iov[i].iov_len)
+			(void)buf_add(&c->out, p + k, iov[i].iov_len - k);
+	}
+	if (was_empty && hconn_queued(c) > 0 && !c->busy)
+		hconn_want(c);
+	return 0;
+}
+
+/* The same for what more of the answer follows: while the request is still
+ * being handled, its head, first events and end wait for each other. */
+static int
+send_some(struct hconn *c, struct iovec *iov, int n)
+{
+	size_t max = c->d->opts.backlog < HCORK ? c->d->opts.backlog : HCORK;
+	size_t all = hconn_queued(c);
+
+	for (int i = 0; i < n; i++)
+		all += iov[i].iov_len;
+	if (!c->corked || all > max)
+		return send_all(c, iov, n);
+	if (hconn_queued(c) == 0)
+		(void)buf_room(&c->out, CORK_FIRST);
+	for (int i = 0; i < n; i++)
+		(void)buf_add(&c->out, iov[i].iov_base, iov[i].iov_len);
+	return 0;
 }
 
 /* A head under construction. */
@@ -264,7 +292,7 @@ hreq_begin(struct hreq *r, unsigned status, struct str headers)
 	iov[1] = iov_of(headers);
 	iov[2] = iov_of(STR("\r\n"));
 	/* Behind a stream more is read than behind a slow answer. */
-	if (send_all(r->c, iov, 3) == 0)
+	if (send_some(r->c, iov, 3) == 0 && !r->c->busy)
 		hconn_want(r->c);
 }
 
@@ -282,6 +310,12 @@ hreq_write(struct hreq *r, struct str s)
 		return -E_IO;
 	if (r->head->head)
 		return 0;
+	if (c->corked && s.n > backlog - queued) {
+		hconn_flush(c);
+		queued = hconn_queued(c);
+		if (c->dead)
+			return -E_IO;
+	}
 	if (queued > 0 && (queued > backlog || s.n > backlog - queued)) {
 		hconn_kill(c, HTTP_GONE_SLOW, true);
 		return -E_LIMIT;
@@ -292,10 +326,10 @@ hreq_write(struct hreq *r, struct str s)
 		iov[0] = iov_of(str_of(h.p, h.n));
 		iov[1] = iov_of(s);
 		iov[2] = iov_of(STR("\r\n"));
-		e = send_all(c, iov, 3);
+		e = send_some(c, iov, 3);
 	} else {
 		iov[0] = iov_of(s);
-		e = send_all(c, iov, 1);
+		e = send_some(c, iov, 1);
 	}
 	if (e == 0 && hconn_queued(c) > backlog) {
 		hconn_kill(c, HTTP_GONE_SLOW, true);
@@ -337,7 +371,7 @@ hreq_end(struct hreq *r)
 
 	assert(r->begun);
 	if (!r->c->dead && r->chunked && !r->head->head)
-		(void)send_all(r->c, &iov, 1);
+		(void)send_some(r->c, &iov, 1);
 	complete(r);
 }
 
@@ -348,8 +382,10 @@ hreq_drop(struct hreq *r, bool reset)
 
 	r->last = true;
 	/* hconn_settle() sends what is queued, then our FIN. */
-	if (reset)
+	if (reset) {
+		hconn_flush(c);
 		hconn_kill(c, HTTP_GONE_RST, true);
+	}
 	complete(r);
 }
 

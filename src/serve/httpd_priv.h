@@ -26,6 +26,7 @@ enum {
 	HLISTEN_MAX = 8,
 	HADDRESS = 64,			/* "[address]:port" and a NUL */
 	HPIPELINE = 64 << 10,		/* bytes that wait behind a request */
+	HCORK = 16 << 10,		/* of an answer, to leave in one piece */
 };
 
 struct hlisten {
@@ -66,6 +67,7 @@ struct hconn {
 	uint8_t list;
 	uint8_t why;			/* dead: enum http_gone */
 	bool busy;			/* an event of it is being handled */
+	bool corked;			/* what is written is kept together */
 	bool closing;			/* after what is in out */
 	bool lingering;			/* our FIN is sent */
 	bool eof;			/* its FIN is read */

@@ -44,6 +44,7 @@ struct fix {
 	unsigned n_req;			/* of them */
 	unsigned requests, gone[4], opened, closed, closed_by_client, closed_reset;
 	uint64_t in, out;
+	unsigned writes;	/* that brought `out` */
 	ns_t gone_at;
 	bool in_call;		/* a call of hreq_* is running */
 };
@@ -185,6 +186,7 @@ fix_bytes(void *arg, uint32_t conn, bool response, const void *p, size_t n)
 
 	assert_true(conn > 0 && p != NULL && n > 0);
 	*(response ? &f->out : &f->in) += n;
+	f->writes += response;
 	fix_poke(f);
 }
 

@@ -212,6 +212,45 @@ test_request(void **state)
 	fix_fini(&f);
 }
 
+/* What is written while the request is handled leaves together, and what comes
+ * later at once; a backlog that has no room for it all changes no byte. */
+static void
+test_together(void **state)
+{
+	static const char want[] = STREAM "\r\n" END STREAM
+	    "Content-Type: text/event-stream\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n";
+	static const uint64_t backlogs[] = { 4 << 20, 16 };
+
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(backlogs); i++) {
+		struct httpd_opts o;
+		struct client *c;
+		struct hreq *r;
+		struct fix f;
+
+		httpd_opts_init(&o);
+		o.backlog = backlogs[i];
+		fix_init(&f, &o);
+		c = fix_connect(&f, 0, 0);
+		client_send(c, GET("/end") GET("/stream"), sizeof(GET("/end") GET("/stream")) - 1);
+		f.want = 1;
+		fix_run(&f, has_request);
+		r = f.req[--f.n_req];
+		if (i == 0)
+			assert_int_equal(f.writes, 2);
+		else
+			assert_true(f.writes > 2);
+		f.writes = 0;
+		assert_int_equal(hreq_write(r, STR("two")), 0);
+		assert_int_equal(f.writes, 3);		/* size, data, line end */
+		hreq_end(r);
+		f.want = sizeof want - 1;
+		fix_run(&f, got_it);
+		assert_true(str_eq(client_text(c), str_of(want, sizeof want - 1)));
+		fix_fini(&f);
+	}
+}
+
 int
 main(void)
 {
@@ -219,6 +258,7 @@ main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_early_close),
 		cmocka_unit_test(test_request),
+		cmocka_unit_test(test_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
