@@ -5,8 +5,7 @@
 
 /* Streams that get their comment in one turn of the loop; the others follow in
  * the next, so that a round to ten thousand delays nobody. */
-#define TICK_BATCH 256
-#define TICK_PAUSE NS_MS
+#define TICK_BATCH 128
 #define KEEP_FRAME (64U << 10)	/* for the next event */
 
 static bool
@@ -319,7 +318,7 @@ out_tick(void *arg)
 			out_comment(m->streams, STR(""));
 	}
 	if (m->streams && m->streams->due < next)
-		next = m->streams->due <= now ? now + TICK_PAUSE : m->streams->due;
+		next = m->streams->due;
 	if (next != INT64_MAX)
 		loop_timer_set(m->tick, next - now);
 }
