@@ -4,6 +4,7 @@
 #include "mcpdiag/xmem.h"
 
 #define STEP_MS 50		/* of the fixtures that take a while */
+#define EMIT_BATCH 64		/* messages in one turn of the loop */
 #define BIG_MAX (4U << 20)
 #define STATE "mcpdiag-1"	/* requestState of an input_required */
 #define LEVEL_INFO 1
@@ -71,8 +72,8 @@ static struct job *
 job_new(struct answer *a, const struct call *c, enum tool tool, loop_fn *run)
 {
 	struct val token = c->v[ARG_TOKEN];
+	struct str uri = arg_str(c, ARG_ARG_URI);
 	uint32_t max = a->s ? MAX_JOBS : MAX_LISTENS;
-	struct str uri = c->v[ARG_ARG_URI].raw;
 	bool quoted = token.kind == JSON_STRING;
 	struct job *j;
 
@@ -207,13 +208,18 @@ emit_one(struct answer *a, bool all, struct str uri)
 		modern_emit(a->m, "notifications/tools/list_changed", STR_NONE);
 }
 
+/* One message each interval; without one, as many as delay nobody else.  To
+ * all sessions is many by itself. */
 static void
 emit_step(void *arg)
 {
 	struct job *j = arg;
+	bool all = j->waits_for == 1;
+	unsigned left = j->ms > 0 || all || j->uri.n > 0 ? 1 : EMIT_BATCH;
 
-	emit_one(j->a, j->waits_for == 1, j->uri);
-	if (++j->step < j->steps)
+	for (; left > 0 && j->step < j->steps; left--, j->step++)
+		emit_one(j->a, all, j->uri);
+	if (j->step < j->steps)
 		again(j, j->ms);
 	else
 		job_done(j, STR("emitted"));
@@ -222,24 +228,23 @@ emit_step(void *arg)
 static void
 emit(struct answer *a, const struct call *c)
 {
-	bool all = is_true(c, ARG_ALL);
 	uint64_t n, ms;
 	struct job *j;
 
 	if (!numbers(a, c, ARG_N, 10000, 1, &n, ARG_INTERVAL, 3600000, 0, &ms))
 		return;
-	if (ms > 0 && n > 1) {
+	if (n > 1 && (ms > 0 || n > EMIT_BATCH)) {
 		j = job_new(a, c, TOOL_EMIT, emit_step);
 		if (j == NULL)
 			return;
 		j->ms = ms;
 		j->steps = n;
-		j->waits_for = all;
+		j->waits_for = is_true(c, ARG_ALL);
 		loop_timer_set(j->timer, 0);
 		return;
 	}
 	for (uint64_t i = 0; i < n; i++)
-		emit_one(a, all, arg_str(c, ARG_ARG_URI));
+		emit_one(a, is_true(c, ARG_ALL), arg_str(c, ARG_ARG_URI));
 	text_result(a, c->id, STR("emitted"), false);
 }
 
