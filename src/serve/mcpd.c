@@ -488,12 +488,19 @@ on_closed(void *arg, uint32_t conn, bool by_client, bool reset)
 		m->o.closed(m->o.arg, conn, by_client, reset);
 }
 
-static const struct httpd_cb callbacks = {
-	on_request, on_gone, on_opened, NULL, on_closed,
-};
-static const struct httpd_cb callbacks_bytes = {
-	on_request, on_gone, on_opened, on_bytes, on_closed,
-};
+/* What nobody records is not asked for: it costs system calls. */
+static void
+set_callbacks(struct mcpd *m)
+{
+	bool told = m->o.event || m->o.opened || m->o.closed;
+
+	m->cb = (struct httpd_cb){
+		.request = on_request, .gone = on_gone,
+		.opened = told ? on_opened : NULL,
+		.bytes = m->o.bytes ? on_bytes : NULL,
+		.closed = told ? on_closed : NULL,
+	};
+}
 
 /* ---- the server ---- */
 
@@ -531,7 +538,8 @@ mcpd_new(struct loop *loop, const struct mcpd_opts *o, struct errmsg *em)
 	m->tick = loop_timer_new(loop, out_tick, m);
 	if (o->event)
 		m->log = log_new(m);
-	m->http = httpd_new(loop, &o->http, o->bytes ? &callbacks_bytes : &callbacks, m, em);
+	set_callbacks(m);
+	m->http = httpd_new(loop, &o->http, &m->cb, m, em);
 	if (m->http == NULL) {
 		mcpd_free(m);
 		return NULL;

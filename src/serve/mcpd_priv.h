@@ -187,6 +187,7 @@ struct mcpd {
 	struct loop *loop;
 	struct httpd *http;
 	struct mcpd_opts o;
+	struct httpd_cb cb;
 	char url[128];
 	struct session *table, *by_use;
 	uint32_t n_sessions;

@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -81,8 +80,9 @@ make_id(char id[SID_LEN + 1])
 
 	if (getrandom(raw, sizeof raw, 0) != (ssize_t)sizeof raw)
 		abort();
-	for (size_t i = 0; i < sizeof raw; i++)
-		(void)snprintf(id + 2 * i, 3, "%02x", raw[i]);
+	for (size_t i = 0; i < SID_LEN; i++)
+		id[i] = "0123456789abcdef"[raw[i / 2] >> (i % 2 ? 0 : 4) & 15];
+	id[SID_LEN] = '\0';
 }
 
 static void
