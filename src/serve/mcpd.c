@@ -618,6 +618,8 @@ mcpd_shutdown(struct mcpd *m, loop_fn *done, void *arg)
 		}
 	}
 	listens_end(m);
+	while (m->jobs)
+		modern_stop(m->jobs);
 	while (m->table)
 		session_end(m->table);
 	m->stop_timer = loop_timer_new(m->loop, on_stopped, m);

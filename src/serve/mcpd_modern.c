@@ -287,3 +287,15 @@ modern_emit(struct mcpd *m, const char *method, struct str uri)
 		if (l->tools)
 			send_to(l, method, STR(""));
 }
+
+void
+modern_stop(struct job *j)
+{
+	struct xchg *x = j->a->x;
+
+	job_free(j);
+	if (x && x->open)
+		out_end(x);
+	else if (x)
+		reply_later(x, 503, NULL, STR(""));
+}

@@ -344,6 +344,8 @@ void modern_listen(struct answer *, const struct call *);
 void modern_emit(struct mcpd *, const char *method, struct str uri);
 void listen_free(struct listen *);
 void listens_end(struct mcpd *);
+/* The server stops: ends what job j answers. */
+void modern_stop(struct job *);
 void legacy_get(struct mcpd *, struct hreq *);
 void legacy_send(struct session *, struct str msg);
 void legacy_post(struct mcpd *, struct hreq *, struct str query);
