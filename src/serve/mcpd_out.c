@@ -60,6 +60,99 @@ refuse(struct mcpd *m, struct hreq *req, unsigned status, int code, struct str i
 	reply(m, req, status, "application/json", buf_str(&m->out));
 }
 
+/* ---- what waits for the client ---- */
+
+/* The pieces that are not out: whose events are lost when the stream is, and
+ * whose are not. */
+struct unsent {
+	uint32_t *size;		/* bytes, times two; odd: no event */
+	uint32_t first, n, cap;	/* n of them from `first` */
+	uint32_t refused;	/* events that were not even queued */
+	uint64_t bytes;		/* of all n */
+};
+
+static void
+forget_unsent(struct xchg *x)
+{
+	if (x->unsent)
+		free(x->unsent->size);
+	free(x->unsent);
+	x->unsent = NULL;
+}
+
+static struct unsent *
+unsent_of(struct xchg *x)
+{
+	if (x->unsent == NULL)
+		x->unsent = xcalloc(1, sizeof *x->unsent);
+	return x->unsent;
+}
+
+/* Drops those that are out. */
+static void
+drop_sent(struct unsent *u, uint64_t left)
+{
+	while (u->n > 0 && u->bytes - u->size[u->first] / 2 >= left) {
+		u->bytes -= u->size[u->first++] / 2;
+		u->n--;
+	}
+	if (u->first <= u->n)
+		return;
+	memmove(u->size, u->size + u->first, u->n * sizeof *u->size);
+	u->first = 0;
+}
+
+static void
+add_unsent(struct xchg *x, size_t size, bool event)
+{
+	struct unsent *u = unsent_of(x);
+
+	drop_sent(u, hreq_unsent(x->req) - size);
+	u->size = xgrow(u->size, u->first + u->n, &u->cap, sizeof *u->size);
+	u->size[u->first + u->n++] = (uint32_t)size * 2 + !event;
+	u->bytes += size;
+}
+
+uint32_t
+out_unsent(struct xchg *x)
+{
+	struct unsent *u = x->unsent;
+	uint32_t events;
+
+	if (u == NULL)
+		return 0;
+	drop_sent(u, hreq_unsent(x->req));
+	events = u->refused;
+	for (uint32_t i = 0; i < u->n; i++)
+		events += (u->size[u->first + i] & 1) == 0;
+	return events;
+}
+
+/* A client that does not read, or is gone: that is told by gone(). */
+static void
+put(struct xchg *x, struct str bytes, bool event)
+{
+	size_t before, after;
+	int rc;
+
+	if (x->held) {
+		(void)buf_adds(x->held, bytes);
+		unsent_of(x)->refused += event;
+		return;
+	}
+	before = hreq_unsent(x->req);
+	rc = hreq_write(x->req, bytes);
+	after = hreq_unsent(x->req);
+	if (rc != 0 && after <= before)
+		unsent_of(x)->refused += event;
+	else if (after > before)
+		add_unsent(x, after - before, event);
+	else if (after > 0)	/* some left to make room */
+		add_unsent(x, after < bytes.n ? after : bytes.n, event);
+	else
+		forget_unsent(x);
+}
+
 struct xchg *
 xchg_new(struct mcpd *m, struct session *s, struct hreq *req)
 {
@@ -99,6 +192,7 @@ xchg_free(struct xchg *x)
 		buf_fini(x->held);
 		free(x->held);
 	}
+	forget_unsent(x);
 	hreq_set_user(x->req, NULL);
 	free(x);
 }
@@ -186,24 +280,11 @@ release(struct xchg *x)
 
 	x->held = NULL;
 	begin(x, false);
+	forget_unsent(x);
 	if (held->n > 0)
-		(void)hreq_write(x->req, buf_str(held));
+		put(x, buf_str(held), true);
 	buf_fini(held);
 	free(held);
-}
-
-static void
-put(struct xchg *x, struct str bytes)
-{
-	if (x->held) {
-		(void)buf_adds(x->held, bytes);
-		return;
-	}
-	if (hreq_unsent(x->req) == 0)
-		x->queued = 0;
-	x->queued++;
-	/* A client that does not read, or is gone: that is told by gone(). */
-	(void)hreq_write(x->req, bytes);
 }
 
 static void
@@ -238,7 +319,7 @@ out_event(struct xchg *x, struct str name, struct str id, struct str data,
 		field(b, STR("data"), data);
 	(void)buf_addc(b, '\n');
 	restart(x, false);
-	put(x, buf_str(b));
+	put(x, buf_str(b), true);
 	log_event(m, x->req, name, id, data, retry_ms);
 }
 
@@ -253,7 +334,7 @@ out_comment(struct xchg *x, struct str text)
 		memcpy(line + 1, text.p, n);
 	line[n + 1] = line[n + 2] = '\n';
 	restart(x, false);
-	put(x, str_of(line, n + 3));
+	put(x, str_of(line, n + 3), false);
 	log_comment(x->m, x->req, text);
 }
 

@@ -101,7 +101,7 @@ struct xchg {
 	struct hreq *req;
 	bool open;		/* the head of an event stream has been sent */
 	bool mute;		/* no comments: a fault */
-	uint32_t queued;	/* events written since the output was empty */
+	struct unsent *unsent;	/* NULL: all has left */
 	ns_t due;		/* next comment, or cut */
 	struct xchg *prev, *next;		/* of all streams, by due */
 	struct xchg *sprev, *snext;		/* of the session */
@@ -241,6 +241,8 @@ void out_event(struct xchg *, struct str name, struct str id, struct str data,
 void out_comment(struct xchg *, struct str text);
 /* Ends it properly, and frees it. */
 void out_end(struct xchg *);
+/* Events of which not all has left. */
+uint32_t out_unsent(struct xchg *);
 /* Headers of every response to that request, into m->head. */
 void head_lines(struct mcpd *, struct hreq *, const char *type);
 void out_tick(void *);

@@ -261,7 +261,7 @@ xchg_gone(struct xchg *x, enum http_gone why)
 	struct mcpd *m = x->m;
 	struct listen *l, *next;
 	bool legacy = s && s->legacy_stream == x;
-	uint32_t unsent = hreq_unsent(x->req) > 0 || x->held ? x->queued : 0;
+	uint32_t unsent = out_unsent(x);
 	uint32_t id = x->id;
 	struct answer *a = x->answer;
 
