@@ -61,7 +61,7 @@ struct httpd_opts {
 	/* Output of a stream that the socket does not take, bytes.  Not counted:
 	 * what is on its way or in the client's window, and 128 KiB that the
 	 * kernel holds unsent (TCP_NOTSENT_LOWAT).  A whole reply may be longer:
-	 * it is given up when nothing of it was read for request_timeout. */
+	 * it is given up when the socket took nothing for request_timeout. */
 	uint64_t backlog;
 	ns_t request_timeout;	/* for a whole request, from its first byte */
 	ns_t idle_timeout;	/* between requests; 0: none */

@@ -94,12 +94,25 @@ fini(struct seen *s, struct loop_timer *guard)
 	loop_free(s->loop);
 }
 
+/* A long turn, at the end of which the timer is set. */
+static void
+dawdle(void *arg)
+{
+	struct seen *s = arg;
+	ns_t begun = loop_mono(s->loop);
+
+	while (loop_mono(s->loop) - begun < 20 * NS_MS)
+		continue;
+	s->at = loop_mono(s->loop);
+	loop_timer_set(s->timer, 10 * NS_MS);
+}
+
 /* Not before its time, however long the turn was in which it was set. */
 static void
 test_timer(void **state)
 {
 	static const ns_t after[] = { -1, 0, 1, NS_US, 999999, NS_MS, 7 * NS_MS };
-	struct seen s;
+	struct seen s, busy;
 	struct loop_timer *guard = init(&s), *other;
 	ns_t begun;
 
@@ -113,6 +126,17 @@ test_timer(void **state)
 		assert_int_equal(s.n, 1);
 		assert_true(s.at - begun >= after[i]);
 	}
+	s.n = 0;
+	other = loop_timer_new(s.loop, dawdle, &s);
+	busy = (struct seen){ .loop = s.loop };
+	busy.timer = loop_timer_new(s.loop, again, &busy);
+	loop_timer_set(busy.timer, 0);	/* the loop does not sleep */
+	loop_timer_set(other, 0);
+	begun = loop_mono(s.loop);
+	loop_run(s.loop);
+	assert_true(s.at - begun >= 30 * NS_MS);
+	loop_timer_free(busy.timer);
+	loop_timer_free(other);
 	/* The last setting counts; what is cleared does not run. */
 	other = loop_timer_new(s.loop, on_late, NULL);
 	loop_timer_set(other, NS_MS);
