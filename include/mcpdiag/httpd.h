@@ -15,8 +15,10 @@
  *
  * Limits: header block, body, and pipelined bytes of a connection are bounded
  * (431, 413, close); a client that is slow with its request is answered 408.
- * Behind a request 64 KiB are read; who sends more to an open stream is cut
- * off (HTTP_GONE_RST), to a slow answer is not read until it is complete.
+ * Behind a request 64 KiB are read.  Who sends more to an open stream is cut off
+ * (HTTP_GONE_RST).  Who sends more behind a slow answer is not read until that
+ * is complete; its close is seen all the same, unless it sent more than the
+ * kernel takes: then its FIN has not been sent yet.
  * Output that the client does not read is bounded (httpd_opts.backlog): then
  * the connection is reset and gone() says HTTP_GONE_SLOW.  Bytes that are no
  * HTTP/1.x, or that RFC 9112 wants refused (hread.h), are answered 400, 501 or
@@ -70,8 +72,9 @@ struct httpd_opts {
 
 /* 4 MiB, 4 MiB, 30 s, 75 s, a head of 32 KiB. */
 void httpd_opts_init(struct httpd_opts *);
-/* Binds and listens; raises the limit of open files as far as it may go.  NULL and a sentence when the port is taken or the
- * address is not of this machine (-E_IO). */
+/* Binds and listens; raises the limit of open files as far as it may go.  NULL
+ * and a sentence when the port is taken or the address is not of this machine
+ * (-E_IO). */
 struct httpd *httpd_new(struct loop *, const struct httpd_opts *,
     const struct httpd_cb *, void *arg, struct errmsg *);
 /* No new connections from here on; the open ones go on. */
