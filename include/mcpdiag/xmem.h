@@ -20,4 +20,9 @@ size_t xmem_used(void);
 /* A NUL-terminated copy of n bytes. */
 char *xmemdup0(const void *p, size_t n);
 
+/* From now on a block of 256 KiB or more goes back to the system when it is
+ * freed.  glibc else keeps what is no larger than what it has freed before:
+ * mallopt(3), M_MMAP_THRESHOLD. */
+void xmem_give_back(void);
+
 #endif

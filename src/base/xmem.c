@@ -59,6 +59,14 @@ xmem_used(void)
 #endif
 }
 
+void
+xmem_give_back(void)
+{
+#ifdef __GLIBC__
+	(void)mallopt(M_MMAP_THRESHOLD, 256 << 10);
+#endif
+}
+
 void *
 xgrow(void *p, size_t n, uint32_t *cap, size_t size)
 {

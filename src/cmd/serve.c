@@ -460,6 +460,8 @@ run(const struct command *cmd, int argc, char **argv)
 	struct errmsg em;
 	int rc, rc2;
 
+	/* It runs for long, and a slow reader may cost it megabytes. */
+	xmem_give_back();
 	mcpd_opts_init(&r.o, r.policy);
 	r.o.http.port = 3000;
 	rc = parse(&r, argc, argv);
