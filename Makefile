@@ -7,7 +7,8 @@
 #                     DEPS="build test bench" picks the groups)
 #   make lint         architecture, banned functions, headers, man pages
 #   make fuzz         libFuzzer targets, FUZZ_SECONDS each (ONLY=fuzz_sse)
-#   make bench        speed against named peers; bench-smoke: floors only
+#   make bench        speed against named peers; bench-smoke: floors only;
+#                     bench-serve: the server, with 19,000 streams
 #   make interop      real clients, from their registries, against the server
 #                     (PEERS="ts go"; not part of make check)
 #   make install      PREFIX=/usr/local, DESTDIR; uninstall takes it away
@@ -175,8 +176,8 @@ fuzz:
 	done
 
 # The benchmark's own programs; optimised, whatever VARIANT is.
-BENCH := $(addprefix build/bench/,mkload floor pair hostile)
-.PHONY: bench bench-smoke bench-tools
+BENCH := $(addprefix build/bench/,mkload floor pair hostile sse)
+.PHONY: bench bench-smoke bench-serve bench-tools
 bench-tools: $(BENCH)
 build/bench/%: bench/%.c Makefile
 	@mkdir -p $(@D)
@@ -186,6 +187,8 @@ bench: all bench-tools
 	@bench/bench.sh full
 bench-smoke: all bench-tools
 	@bench/bench.sh smoke
+bench-serve: all bench-tools
+	@bench/serve.sh
 
 .PHONY: interop
 interop: all

@@ -16,7 +16,7 @@ packages()
 	    libevent-dev libcurl4-openssl-dev" ;;
 	test) echo "clang @clang-rt libcmocka-dev libjansson-dev python3 shellcheck
 	    mandoc" ;;
-	bench) echo "python3 tshark tcpflow tcpdump" ;;
+	bench) echo "python3 tshark tcpflow tcpdump wrk nginx" ;;
 	esac
 }
 
@@ -28,7 +28,8 @@ elsewhere()
 	            uthash, llhttp (8 or 9), libevent 2.1, libcurl
 	  to test   clang with its sanitizer runtime, cmocka, jansson, python3,
 	            shellcheck, mandoc
-	  to bench  python3; tshark, tcpflow as peers
+	  to bench  python3; tshark, tcpflow as peers of analyze; wrk and nginx
+	            for serve
 	END
 }
 
