@@ -6,7 +6,7 @@
  * ("-Accept" leaves one out), $0 is the session id that client 0 was told.
  * What is read is given as lines: pieces that must come in that order, later
  * than those of the client's last step; "!piece" must not come before the next
- * one.  In what is read chunks are joined, Date is left out, and [end], [fin]
+ * one; ^ is a line's end.  In what is read chunks are joined, Date is left out, and [end], [fin]
  * and [rst] stand for the end of a response and of the connection.
  * Whatever comes must be valid: all bodies and all data of events are JSON.
  *
@@ -48,6 +48,8 @@ struct peer {
 	struct loop_fd *ready;
 	struct buf got, text;	/* as it came, and in readable form */
 	size_t mark;		/* of text: what steps have seen */
+	size_t whole, text_n;	/* of both: what whole responses are */
+	bool check;		/* what is not whole, too */
 	bool eof, reset, small;
 	char sid[64];
 };
@@ -352,6 +354,8 @@ read_response(struct peer *c, struct str s)
 		(void)buf_adds(&c->text, str_of(s.p, used));
 	}
 	s = str_of(c->text.p + body_at, c->text.n - body_at);
+	if (!whole && !c->check)
+		return 0;
 	if (str_eq(type, STR("text/event-stream")))
 		valid_events(s, str_find(head, STR("endpoint")) == SIZE_MAX);
 	else if (whole && str_eq(type, STR("application/json")))
@@ -365,12 +369,16 @@ read_response(struct peer *c, struct str s)
 static inline void
 read_text(struct peer *c)
 {
-	struct str s = buf_str(&c->got);
 	size_t n;
 
-	buf_clear(&c->text);
-	while (s.n > 0 && (n = read_response(c, s)) > 0)
-		s = str_of(s.p + n, s.n - n);
+	c->text.n = c->text_n;
+	while (c->whole < c->got.n) {
+		n = read_response(c, str_of(c->got.p + c->whole, c->got.n - c->whole));
+		if (n == 0)
+			break;
+		c->whole += n;
+		c->text_n = c->text.n;
+	}
 	if (c->eof)
 		(void)buf_adds(&c->text, c->reset ? STR("[rst]") : STR("[fin]"));
 }
@@ -379,8 +387,9 @@ static inline void
 peer_ready(void *arg, int fd, unsigned ready)
 {
 	struct peer *c = arg;
-	char *p = buf_room(&c->got, 65536);
-	ssize_t n = recv(fd, p, 65536, MSG_DONTWAIT);
+	size_t room = c->small ? SMALL : 1 << 20;
+	char *p = buf_room(&c->got, room);
+	ssize_t n = recv(fd, p, room, MSG_DONTWAIT);
 
 	(void)ready;
 	if (n > 0) {
@@ -404,7 +413,7 @@ peer_connect(struct mfix *f, int i, bool small)
 
 	peer_free(c);
 	c->f = f;
-	c->mark = 0;
+	c->mark = c->whole = c->text_n = 0;
 	c->eof = c->reset = false;
 	c->small = small;
 	buf_init(&c->got, SIZE_MAX / 4);
@@ -553,6 +562,14 @@ mfix_send(struct mfix *f, int i, const char *what)
 
 /* ---- what is wanted ---- */
 
+static inline struct str
+with_ends(struct str piece, char *text)
+{
+	for (size_t i = 0; i < piece.n; i++)
+		text[i] = piece.p[i] == '^' ? '\n' : piece.p[i];
+	return str_of(text, piece.n);
+}
+
 /* The pieces of f->want in the client's text; f->seen: behind them. */
 static inline bool
 mfix_came(struct mfix *f)
@@ -565,21 +582,25 @@ mfix_came(struct mfix *f)
 	read_text(c);
 	while (*w) {
 		struct str piece = str_of(w, strcspn(w, "\n"));
+		char text[256];
 		struct str rest = str_of(c->text.p + at, c->text.n - at);
-		size_t i;
+		size_t i, n;
 
 		w += piece.n + (w[piece.n] == '\n');
-		if (piece.p[0] == '!') {
+		assert_true(piece.n < sizeof text);
+		if (piece.n > 0 && piece.p[0] == '!') {
 			no = str_of(piece.p + 1, piece.n - 1);
 			continue;
 		}
+		piece = with_ends(piece, text);
 		i = str_find(rest, piece);
 		if (i == SIZE_MAX)
 			return false;
-		if (no.p && str_find(str_of(rest.p, i), no) != SIZE_MAX)
+		n = piece.n;	/* `text` is needed again */
+		if (no.p && str_find(str_of(rest.p, i), with_ends(no, text)) != SIZE_MAX)
 			f->forbidden = true;
 		no = STR_NONE;
-		at += i + piece.n;
+		at += i + n;
 	}
 	f->seen = at;
 	return true;
@@ -604,7 +625,11 @@ mfix_reads(struct mfix *f, int i, const char *want, const char *what, size_t ste
 	ok = mfix_try(f, came_or_over) && mfix_came(f) && !f->forbidden;
 	if (!ok)
 		print_error("%s, step %zu: client %d read\n%.*s\n--- wanted\n%s\n", what,
-		    step, i, (int)(c->text.n - c->mark), c->text.p + c->mark, want);
+		    step, i, (int)(c->text.n - c->mark < 4000 ? c->text.n - c->mark : 4000),
+		    c->text.p + c->mark, want);
+	c->check = true;
+	read_text(c);
+	c->check = false;
 	c->mark = f->seen;
 	return ok;
 }

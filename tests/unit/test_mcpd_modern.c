@@ -206,7 +206,7 @@ static const struct scene listens[] = {
 	    { 0, ASK("subscriptions/listen", REQ("2", "subscriptions/listen",
 	      "\"notifications\":[]," META)), OK "-32602\n[end]" } } },
 	{ "comments", "keepalive=1", {
-	    { 0, LISTEN("1", "\"toolsListChanged\":true"), OK "acknowledged\n\n:\n\n:" } } },
+	    { 0, LISTEN("1", "\"toolsListChanged\":true"), OK "acknowledged\n^:^\n^:^" } } },
 };
 
 #define SAMPLING "\"sampling\":{}"

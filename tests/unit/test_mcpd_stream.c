@@ -84,8 +84,8 @@ static const struct scene promote[] = {
 	    { 3, GET("0"), OK SHADOW } } },
 	{ "comments", "keepalive=1", {
 	    BEGUN, { 1, GET("0"), GET_OK("1") }, { 2, GET("0"), GET_OK("2") },
-	    { 1, NULL, "\n\n:\n\n:\n\n:" }, { 2, NULL, "\n\n:\n\n:\n\n:" },
-	    { 3, POST("0", CALL("1", "slow", "\"ms\":30,\"steps\":1")), OK "\n\n:\nslow: done\n"
+	    { 1, NULL, "^:^\n^:^\n^:^" }, { 2, NULL, "^:^\n^:^\n^:^" },
+	    { 3, POST("0", CALL("1", "slow", "\"ms\":30,\"steps\":1")), OK "^:^\nslow: done\n"
 	      "[end]" } } },
 	{ "no priming before 2025-11-25", "", {
 	    BEGIN(0, "2025-06-18"),
