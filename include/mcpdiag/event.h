@@ -140,6 +140,8 @@ struct ev {
 		struct {
 			uint32_t status;
 			struct str sid, content_type, server, coding, framing;
+			struct str location, via;
+			bool challenge;		/* WWW-Authenticate is there */
 			bool event_stream;
 		} resp;
 		struct {
@@ -196,6 +198,7 @@ struct ev {
 			enum ev_channel channel;
 			uint64_t hash;		/* of the message's bytes */
 			bool sse;		/* carried by an event stream */
+			bool batch;		/* one of an array of them */
 			uint32_t of;		/* exchange of the request it is
 						 * tied to, 0 unknown */
 		} msg;

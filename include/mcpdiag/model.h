@@ -35,6 +35,7 @@ struct model_response {
 	struct str session_id, content_type, server, coding;
 	const char *framing;	/* "chunked", "content-length", ... */
 	struct str cache_control, x_accel, powered_by;
+	struct str location, via, challenge;	/* WWW-Authenticate */
 	bool event_stream;
 };
 

@@ -92,6 +92,7 @@ static const struct ev_field request_fields[] = {
 static const struct ev_field response_fields[] = {
 	F(EVT_U32, status), F(EVT_STR, sid), F(EVT_STR, content_type),
 	F(EVT_STR, server), F(EVT_STR, coding), F(EVT_STR, framing),
+	F(EVT_STR, location), F(EVT_STR, via), F(EVT_BOOL, challenge),
 	F(EVT_BOOL, event_stream), F_END
 };
 #undef U
@@ -138,7 +139,7 @@ static const struct ev_field message_fields[] = {
 	FE(kind, ev_msg_names), F(EVT_STR, method), F(EVT_STR, id),
 	F(EVT_STR, code), F(EVT_STR, error), F(EVT_STR, name),
 	F(EVT_STR, answers), FE(channel, ev_channel_names), F(EVT_HASH, hash),
-	F(EVT_BOOL, sse), F(EVT_U32, of), F_END
+	F(EVT_BOOL, sse), F(EVT_BOOL, batch), F(EVT_U32, of), F_END
 };
 #undef U
 #define U owner

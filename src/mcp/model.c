@@ -394,6 +394,7 @@ msg_ev(struct mexch *x, enum ev_dir dir, const struct rpc_msg *msg, uint64_t has
 	e.u.msg.error = msg->message;
 	e.u.msg.name = msg->name.p ? msg->name : msg->uri;
 	e.u.msg.hash = hash;
+	e.u.msg.batch = msg->batch;
 	return e;
 }
 
@@ -528,6 +529,7 @@ model_response(struct model *m, struct mexch *x, const struct model_response *r,
     struct at at)
 {
 	struct ev e;
+	struct span sid, location;
 
 	x->status = r->status;
 	x->event_stream = r->event_stream;
@@ -538,7 +540,12 @@ model_response(struct model *m, struct mexch *x, const struct model_response *r,
 		response_signs(x->s, x, r);
 	e = model_ev(x, EV_RESPONSE, EV_S2C, at);
 	buf_clear(&m->scratch);
-	e.u.resp.sid = span_str(m, shown(m, r->session_id, false));
+	sid = shown(m, r->session_id, false);
+	location = shown(m, r->location, true);
+	e.u.resp.sid = span_str(m, sid);
+	e.u.resp.location = span_str(m, location);
+	e.u.resp.via = r->via;
+	e.u.resp.challenge = r->challenge.p != NULL;
 	e.u.resp.status = r->status;
 	e.u.resp.content_type = r->content_type;
 	e.u.resp.server = r->server;

@@ -98,6 +98,9 @@ static const struct wanted of_response[] = {
 	WANT(struct model_response, "Cache-Control", cache_control),
 	WANT(struct model_response, "X-Accel-Buffering", x_accel),
 	WANT(struct model_response, "X-Powered-By", powered_by),
+	WANT(struct model_response, "Location", location),
+	WANT(struct model_response, "Via", via),
+	WANT(struct model_response, "WWW-Authenticate", challenge),
 	{ { NULL, 0 }, 0 },
 };
 
