@@ -49,9 +49,6 @@ FOREIGN = {
     "emmintrin.h": None,
     "malloc.h": "src/base/xmem.c",
     "event2/event.h": "src/base/loop.c",
-    "event2/buffer.h": "src/serve/httpd.c",
-    "event2/bufferevent.h": "src/serve/httpd.c",
-    "event2/listener.h": "src/serve/httpd.c",
     "curl/curl.h": "src/replay/client.c",
 }
 # C17, POSIX and the kernel's own: anybody's.

@@ -96,7 +96,7 @@ finds foreign '^src/net/zz\.c:1: <zlib\.h>: belongs in src/base/inflate\.c only'
     "zlib in a second file"
 
 fresh
-printf '#include <curl/curl.h>\n' >src/net/zz.c
+printf '#include <microhttpd.h>\n' >src/net/zz.c
 finds foreign '^src/net/zz\.c:1: <curl/curl\.h>: a foreign header without a row' \
     "a library nobody chose"
 
