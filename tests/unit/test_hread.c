@@ -314,6 +314,26 @@ test_endless(void **state)
 	}
 }
 
+/* Chunks of one byte are slow, but a body like any other. */
+static void
+test_small_chunks(void **state)
+{
+	struct hread_limits l = { .header = 64, .headers = 10, .body = 5000 };
+	static const char head[] = POST "Transfer-Encoding: chunked\r\n\r\n";
+	struct reading x;
+
+	(void)state;
+	reading_init(&x, &l);
+	reading_feed(&x, head, sizeof head - 1);
+	for (int i = 0; i < 5000; i++)
+		reading_feed(&x, "1\r\nx\r\n", 6);
+	reading_feed(&x, "0\r\n\r\n", 5);
+	assert_false(x.refused);
+	assert_null(x.read);
+	assert_true(x.trace.n > 5000);
+	reading_fini(&x);
+}
+
 /* A body that is announced takes no memory before it comes. */
 static void
 test_announced(void **state)
@@ -364,6 +384,7 @@ main(void)
 		cmocka_unit_test(test_prefixes),
 		cmocka_unit_test(test_head_limit),
 		cmocka_unit_test(test_endless),
+		cmocka_unit_test(test_small_chunks),
 		cmocka_unit_test(test_announced),
 		cmocka_unit_test(test_headers),
 	};
