@@ -111,6 +111,13 @@ either(const char *option, const char *arg, const char *a, const char *b,
 	return usage(option, arg, text);
 }
 
+static void
+allow_host(struct run *r, const char *name)
+{
+	r->hosts = xgrow(r->hosts, r->n_hosts, &r->cap_hosts, sizeof *r->hosts);
+	r->hosts[r->n_hosts++] = name;
+}
+
 static int
 set_policy(struct run *r, const char *arg)
 {
@@ -183,8 +190,7 @@ set(struct run *r, int id, const char *arg)
 		r->o.http.host = arg;
 		break;
 	case O_ALLOW_HOST:
-		r->hosts = xgrow(r->hosts, r->n_hosts, &r->cap_hosts, sizeof *r->hosts);
-		r->hosts[r->n_hosts++] = arg;
+		allow_host(r, arg);
 		break;
 	case O_POLICY:
 		return set_policy(r, arg);
@@ -404,6 +410,13 @@ catch_signals(struct run *r)
 	return 0;
 }
 
+static bool
+any_address(const char *host)
+{
+	return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0 ||
+	    strcmp(host, "[::]") == 0;
+}
+
 static void
 settle(struct run *r)
 {
@@ -419,9 +432,13 @@ settle(struct run *r)
 		r->o.channel.retry_ms = r->retry_ms;
 	if (r->cap != UINT64_MAX)
 		r->o.channel.cap = (uint32_t)r->cap;
+	if (r->o.http.host && !any_address(r->o.http.host))
+		allow_host(r, r->o.http.host);
+	else if (r->o.http.host && r->n_hosts == 0)
+		complain("mcpdiag serve: note: only requests to localhost are accepted; "
+		    "--allow-host NAME adds the name that clients use");
 	if (r->n_hosts > 0) {
-		r->hosts = xgrow(r->hosts, r->n_hosts, &r->cap_hosts, sizeof *r->hosts);
-		r->hosts[r->n_hosts] = NULL;
+		allow_host(r, NULL);
 		r->o.hosts = r->hosts;
 	}
 }

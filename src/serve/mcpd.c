@@ -15,19 +15,16 @@ static const char changed[] =
 
 /* ---- what is asked for, and by whom ---- */
 
-/* The name in "name", "name:port", "[::1]:port". */
+/* The name in "name", "name:port", "[::1]:port", "[::1]": without brackets. */
 static struct str
 host_name(struct str s)
 {
-	size_t n = s.n;
+	bool literal = s.n > 0 && s.p[0] == '[';
+	size_t end = str_find(s, literal ? STR("]") : STR(":"));
 
-	if (n > 0 && s.p[0] == '[') {
-		size_t end = str_find(s, STR("]"));
-
-		return end == SIZE_MAX ? STR_NONE : str_of(s.p, end + 1);
-	}
-	n = str_find(s, STR(":"));
-	return str_of(s.p, n == SIZE_MAX ? s.n : n);
+	if (literal)
+		return end == SIZE_MAX ? STR_NONE : str_of(s.p + 1, end - 1);
+	return str_of(s.p, end == SIZE_MAX ? s.n : end);
 }
 
 /* A page of another site must not reach us through a name of its own that
@@ -35,14 +32,15 @@ host_name(struct str s)
 static bool
 host_allowed(const struct mcpd *m, struct str host)
 {
-	static const char *const loopback[] = { "localhost", "127.0.0.1", "[::1]", NULL };
+	static const char *const loopback[] = { "localhost", "127.0.0.1", "::1", NULL };
 	struct str name = host_name(host);
 
 	for (const char *const *h = loopback; *h; h++)
 		if (str_ieq(name, str_c(*h)))
 			return true;
 	for (const char *const *h = m->o.hosts; h && *h; h++)
-		if (strcmp(*h, "*") == 0 || str_ieq(name, str_c(*h)))
+		if (strcmp(*h, "*") == 0 || str_ieq(name, str_c(*h)) ||
+		    (**h == '[' && str_ieq(name, host_name(str_c(*h)))))
 			return true;
 	return false;
 }
