@@ -47,7 +47,7 @@ void mcpd_free(struct mcpd *);
 /* "http://127.0.0.1:8080/mcp" */
 const char *mcpd_url(const struct mcpd *);
 /* notifications/tools/list_changed on every session's common channel, and on
- * every subscription to it. */
+ * every subscription to it: once each, soon. */
 void mcpd_emit(struct mcpd *);
 /* No new connections and requests; ends every stream properly and calls `done`
  * when all has been sent, or after a second. */

@@ -10,9 +10,6 @@
 #define GRACE (100 * NS_MS)	/* for the last bytes to leave */
 #define EMPTY_200 STR("{}")
 
-static const char changed[] =
-    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}";
-
 /* ---- what is asked for, and by whom ---- */
 
 /* The name in "name", "name:port", "[::1]:port", "[::1]": without brackets. */
@@ -534,6 +531,7 @@ mcpd_new(struct loop *loop, const struct mcpd_opts *o, struct errmsg *em)
 	buf_init(&m->frame, MAX_TEXT + 4096);
 	calls_init(&m->calls);
 	m->tick = loop_timer_new(loop, out_tick, m);
+	m->tell = loop_timer_new(loop, sessions_tell, m);
 	if (o->event)
 		m->log = log_new(m);
 	set_callbacks(m);
@@ -560,6 +558,7 @@ mcpd_free(struct mcpd *m)
 	while (m->listens)
 		listen_free(m->listens);
 	loop_timer_free(m->tick);
+	loop_timer_free(m->tell);
 	loop_timer_free(m->stop_timer);
 	log_free(m->log);
 	calls_fini(&m->calls);
@@ -578,10 +577,7 @@ mcpd_url(const struct mcpd *m)
 void
 mcpd_emit(struct mcpd *m)
 {
-	struct session *s, *next;
-
-	DL_FOREACH_SAFE(m->by_use, s, next)
-		session_emit(s, str_c(changed));
+	sessions_emit(m);
 	modern_emit(m, "notifications/tools/list_changed", STR_NONE);
 }
 
@@ -604,6 +600,8 @@ mcpd_shutdown(struct mcpd *m, loop_fn *done, void *arg)
 	m->stopped = done;
 	m->stopped_arg = arg;
 	httpd_close_listeners(m->http);
+	while (m->untold)
+		sessions_tell(m);
 	if (has_fault(m, FAULT_ABRUPT)) {
 		DL_FOREACH_SAFE(m->streams, x, next) {
 			struct hreq *req = x->req;

@@ -26,6 +26,7 @@ enum {
 	MAX_SUBSCRIPTIONS = 64,		/* resource URIs of a session */
 	MAX_LISTENS = 1024,		/* of 2026-07-28, of all clients */
 	MAX_TEXT = 8 << 20,		/* of one message we send */
+	EMIT_BATCH = 64,		/* messages in one turn of the loop */
 	SID_LEN = 32,
 };
 
@@ -167,8 +168,10 @@ struct session {
 	struct xchg *streams;
 	struct job *jobs;
 	struct session *prev, *next;	/* by last use, oldest first */
+	struct session *uprev, *unext;	/* of those that are untold */
 	enum rev rev;
 	uint32_t n_streams, n_jobs;
+	uint32_t untold;		/* messages to all that it has not had */
 	bool legacy, initialized, sampling, elicitation;
 	bool odd;			/* FAULT_SPLIT_BRAIN */
 	uint8_t level;			/* of logging/setLevel */
@@ -190,6 +193,8 @@ struct mcpd {
 	struct httpd_cb cb;
 	char url[128];
 	struct session *table, *by_use;
+	struct session *untold;		/* wait for a message to all */
+	struct loop_timer *tell;	/* of the next of them */
 	uint32_t n_sessions;
 	struct xchg *streams;		/* open event streams, soonest due first */
 	struct loop_timer *tick;	/* of the first of them */
@@ -257,6 +262,11 @@ void session_touch(struct session *);
 /* Ends it, with its streams and jobs. */
 void session_end(struct session *);
 void session_emit(struct session *, struct str msg);
+/* notifications/tools/list_changed to all of them, once each: a batch now, the
+ * others in the next turns of the loop; m->untold are left. */
+void sessions_emit(struct mcpd *);
+/* The next batch. */
+void sessions_tell(void *);
 bool session_subscribe(struct session *, struct str uri, bool on);
 bool session_subscribed(const struct session *, struct str uri);
 /* The client of x is gone. */

@@ -195,6 +195,8 @@ session_end(struct session *s)
 	free(s->subscriptions);
 	HASH_DEL(m->table, s);
 	DL_DELETE(m->by_use, s);
+	if (s->untold > 0)
+		DL_DELETE2(m->untold, s, uprev, unext);
 	m->n_sessions--;
 	free(s);
 }
@@ -206,6 +208,36 @@ session_emit(struct session *s, struct str msg)
 		legacy_send(s, msg);
 	else
 		chan_emit(s->ch, msg);
+}
+
+void
+sessions_tell(void *arg)
+{
+	struct mcpd *m = arg;
+	struct session *s;
+
+	for (int i = 0; i < EMIT_BATCH && (s = m->untold) != NULL; i++) {
+		DL_DELETE2(m->untold, s, uprev, unext);
+		if (--s->untold > 0)
+			DL_APPEND2(m->untold, s, uprev, unext);
+		session_emit(s, STR("{\"jsonrpc\":\"2.0\","
+		    "\"method\":\"notifications/tools/list_changed\"}"));
+	}
+	if (m->untold)
+		loop_timer_set(m->tell, 0);
+}
+
+void
+sessions_emit(struct mcpd *m)
+{
+	bool waiting = m->untold != NULL;
+	struct session *s;
+
+	DL_FOREACH(m->by_use, s)
+		if (s->untold++ == 0)
+			DL_APPEND2(m->untold, s, uprev, unext);
+	if (!waiting)
+		sessions_tell(m);
 }
 
 static uint32_t

@@ -4,7 +4,6 @@
 #include "mcpdiag/xmem.h"
 
 #define STEP_MS 50		/* of the fixtures that take a while */
-#define EMIT_BATCH 64		/* messages in one turn of the loop */
 #define BIG_MAX (4U << 20)
 #define STATE "mcpdiag-1"	/* requestState of an input_required */
 #define LEVEL_INFO 1
@@ -208,8 +207,8 @@ emit_one(struct answer *a, bool all, struct str uri)
 		modern_emit(a->m, "notifications/tools/list_changed", STR_NONE);
 }
 
-/* One message each interval; without one, as many as delay nobody else.  To
- * all sessions is many by itself. */
+/* One message each interval; without one, as many as delay nobody else.  Those
+ * to all sessions follow each other when all have had the one before. */
 static void
 emit_step(void *arg)
 {
@@ -217,10 +216,16 @@ emit_step(void *arg)
 	bool all = j->waits_for == 1;
 	unsigned left = j->ms > 0 || all || j->uri.n > 0 ? 1 : EMIT_BATCH;
 
+	if (all && j->a->m->untold) {
+		again(j, 0);
+		return;
+	}
 	for (; left > 0 && j->step < j->steps; left--, j->step++)
 		emit_one(j->a, all, j->uri);
 	if (j->step < j->steps)
 		again(j, j->ms);
+	else if (all && j->a->m->untold)
+		again(j, 0);
 	else
 		job_done(j, STR("emitted"));
 }
@@ -233,7 +238,8 @@ emit(struct answer *a, const struct call *c)
 
 	if (!numbers(a, c, ARG_N, 10000, 1, &n, ARG_INTERVAL, 3600000, 0, &ms))
 		return;
-	if (n > 1 && (ms > 0 || n > EMIT_BATCH)) {
+	if ((n > 1 && ms > 0) || n > EMIT_BATCH ||
+	    (is_true(c, ARG_ALL) && n * a->m->n_sessions > EMIT_BATCH)) {
 		j = job_new(a, c, TOOL_EMIT, emit_step);
 		if (j == NULL)
 			return;
