@@ -129,6 +129,13 @@ stall()
 	    "$(f stall_min 1)-$(f stall_max 1), without comments $(f quiet 1)"
 }
 
+told()
+{
+	run S6 "--keepalive 2" round "$1" 3 || return
+	row S6 "and while a signal goes to all" "$(f told 1)" " ms" '<=' 20 - \
+	    "$(f told_min 1)-$(f told_max 1)"
+}
+
 decision()
 {
 	run S5 "$1" "$2" 1000 || return
@@ -269,6 +276,7 @@ try memory $many
 try opening $many
 try comments $few
 try stall $few
+try told $few
 if command -v wrk >/dev/null && command -v nginx >/dev/null; then
 	try against_nginx
 else

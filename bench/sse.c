@@ -43,6 +43,7 @@ enum {
 	LINE = 104,		/* bytes of a line that are looked at */
 	SAMPLES = 1 << 18,
 	PER_ADDRESS = 5000,	/* the search for a port gets slow beyond that */
+	KEEPALIVE = 2000,	/* ms, for round */
 	PATIENCE = 30000,	/* ms for anything to come */
 };
 
@@ -567,15 +568,14 @@ probe_stop(struct probe *p, pid_t pid)
 		die("the probe failed");
 }
 
-/* The longest that was under way between a and b. */
+/* The longest that began between a and b. */
 static double
 longest(const struct probe *p, double a, double b)
 {
 	double worst = 0;
 
 	for (uint32_t i = 0; i < p->n; i++)
-		if (p->s[i].at < b && p->s[i].at + (double)p->s[i].took > a &&
-		    (double)p->s[i].took > worst)
+		if (p->s[i].at > a && p->s[i].at < b && (double)p->s[i].took > worst)
 			worst = (double)p->s[i].took;
 	return worst;
 }
@@ -635,10 +635,21 @@ run_idle(struct client *cl, uint32_t n)
 	    (cpu_of(cl->server) - cpu2) / 5);
 }
 
+/* The server stands still until every stream is due: then all are at once. */
+static void
+all_due(struct client *cl)
+{
+	if (kill(cl->server, SIGSTOP) != 0)
+		die("kill: %s", strerror(errno));
+	pump_for(cl, KEEPALIVE + 300);
+	cl->comments = 0;
+	(void)kill(cl->server, SIGCONT);
+}
+
 static void
 run_round(struct client *cl, uint32_t n, uint32_t rounds)
 {
-	double total[32], stall[32], a = 0;
+	double total[32], stall[32], told[32], a;
 	struct probe *p;
 	pid_t pid;
 
@@ -646,14 +657,14 @@ run_round(struct client *cl, uint32_t n, uint32_t rounds)
 	open_sessions(cl, cl->c, n);
 	open_streams(cl, cl->c, n);
 	pid = probe_start(cl, &p);
-	/* All of them are idle from the same moment on. */
-	(void)signal_all(cl, cl->c, n);
 	for (uint32_t i = 0; i < rounds; i++) {
-		cl->comments = 0;
+		a = now();
+		(void)signal_all(cl, cl->c, n);
+		told[i] = longest(p, a - 1, cl->last_event);
+		all_due(cl);
+		a = now();
 		need(cl, &cl->comments, n, "comments");
-		total[i] = cl->last_comment - cl->first_comment;
-		/* Before the first comment is read it was written. */
-		a = cl->first_comment - 5;
+		total[i] = cl->last_comment - a;
 		stall[i] = longest(p, a, cl->last_comment);
 		pump_for(cl, 20);
 		if (cl->comments != n)
@@ -664,9 +675,11 @@ run_round(struct client *cl, uint32_t n, uint32_t rounds)
 	probe_stop(p, pid);
 	printf("round=%.1f round_min=%.1f round_max=%.1f ", quantile(total, rounds, 0.5),
 	    quantile(total, rounds, 0), quantile(total, rounds, 1));
-	printf("stall=%.2f stall_min=%.2f stall_max=%.2f quiet=%.2f",
-	    quantile(stall, rounds, 0.5), quantile(stall, rounds, 0),
-	    quantile(stall, rounds, 1), longest(p, a, now()));
+	printf("stall=%.2f stall_min=%.2f stall_max=%.2f ", quantile(stall, rounds, 0.5),
+	    quantile(stall, rounds, 0), quantile(stall, rounds, 1));
+	printf("told=%.2f told_min=%.2f told_max=%.2f quiet=%.2f",
+	    quantile(told, rounds, 0.5), quantile(told, rounds, 0),
+	    quantile(told, rounds, 1), longest(p, a, now()));
 }
 
 /* Two connections of one session in turn: the GET of the one ends the other's
