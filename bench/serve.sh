@@ -7,9 +7,9 @@
 # row failed.  Environment: BENCH_DIR, BENCH_RUNS (pairs of S4), BENCH_JSON=FILE,
 # MCPDIAG.
 #
-# Times are wall-clock, of a server and a client that each want a processor:
-# where others want them too a time that misses its gate is measured again, and
-# the better one stands.
+# Times are wall-clock, of a server and a client that each want a processor.  A
+# time that misses its gate is measured once more; when something else was
+# running at the start it is then skipped, as it proves nothing.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 . bench/rows.sh
@@ -268,7 +268,18 @@ if [ $room -lt $few ]; then
 	echo "# $files files may be open: $few streams instead of 10000"
 fi
 
+# The load average would count what this script did a minute ago.
+others=0
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	others=$((others + $(sed 's/.* \([0-9]*\)\/.*/\1/' /proc/loadavg) - 1))
+	sleep 0.05
+done
 header
+if [ $others -ge 10 ]; then
+	echo "# other work: $((others / 10)) processes want to run"
+	lenient=1
+fi
+
 try memory $few
 try opening $few
 signals $few

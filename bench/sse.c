@@ -42,7 +42,7 @@ enum {
 	SID = 33,
 	LINE = 104,		/* bytes of a line that are looked at */
 	SAMPLES = 1 << 18,
-	PER_ADDRESS = 5000,	/* the search for a port gets slow beyond that */
+	PER_ADDRESS = 10000,
 	KEEPALIVE = 2000,	/* ms, for round */
 	PATIENCE = 30000,	/* ms for anything to come */
 };
@@ -292,23 +292,34 @@ get(struct conn *c)
 	without_body(c, "GET", NULL);
 }
 
+/* Beyond some ten thousand connections from one address the kernel's search for
+ * a free port takes most of the time: the next ones come from the next one. */
+static void
+bind_to(int fd, uint32_t i)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK + i / PER_ADDRESS) };
+	int on = 1;
+
+	if (i >= PER_ADDRESS && (setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT,
+	    &on, sizeof on) != 0 || bind(fd, (struct sockaddr *)&from, sizeof from) != 0))
+		die("bind: %s", strerror(errno));
+}
+
 static void
 open_conn(struct client *cl, struct conn *c)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(cl->port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr =
-	    htonl(INADDR_LOOPBACK + (uint32_t)(c - cl->c) / PER_ADDRESS) };
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = c };
-	int on = 1;
 
 	*c = (struct conn){ .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) };
 	c->part = IDLE;
-	if (c->fd < 0 || setsockopt(c->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on,
-	    sizeof on) != 0 || bind(c->fd, (struct sockaddr *)&from, sizeof from) != 0 ||
-	    connect(c->fd, (struct sockaddr *)&to, sizeof to) != 0)
+	if (c->fd < 0)
+		die("socket: %s", strerror(errno));
+	bind_to(c->fd, (uint32_t)(c - cl->c));
+	if (connect(c->fd, (struct sockaddr *)&to, sizeof to) != 0)
 		die("connect: %s", strerror(errno));
-	(void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	if (epoll_ctl(cl->epoll, EPOLL_CTL_ADD, c->fd, &e) != 0)
 		die("epoll: %s", strerror(errno));
 }
