@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What judges the benchmark must be able to fail: the runner of pairs, and the
-# comparison with the generator's truth.
+# What judges the benchmark must be able to fail: the runner of pairs, the client
+# of the server, and the comparison with the generator's truth.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 tmp=$(mktemp -d) || exit 2
@@ -55,6 +55,36 @@ for what in syn gaps back; do
 	[ "$(stat -c %s "$tmp/a")" -ge $((24 + 50 * 70)) ]
 	say "hostile: $what"
 done
+
+# sse STATUS MODE N ROUNDS FLAGS...: the client against a server of its own
+sse()
+{
+	local want=$1 mode=$2 count=$3 rounds=$4 server port='' status i
+	shift 4
+	"${MCPDIAG:-build/mcpdiag}" serve --port 0 "$@" >"$tmp/serve" 2>&1 &
+	server=$!
+	for ((i = 0; i < 1000 && ${#port} == 0; i++)); do
+		port=$(sed -n 's/^listening on .*:\([0-9]*\)\/mcp$/\1/p' "$tmp/serve")
+		[ -n "$port" ] || sleep 0.02
+	done
+	# shellcheck disable=SC2086 # none of some
+	build/bench/sse "$mode" "$port" $server $count $rounds >"$tmp/out" 2>&1
+	status=$?
+	kill $server
+	wait $server 2>/dev/null
+	[ $status -eq "$want" ]
+}
+
+sse 0 idle 50 '' && between "$(value rss)" 0 100
+say "sse: a stream each, a message each"
+sse 0 storm 20 2 && [ "$(value left)" = 0 ]
+say "sse: primaries closed, shadows promoted"
+sse 0 flood '' 1 && between "$(value resumed)" 1 256
+say "sse: a reader that does not read"
+sse 1 storm 20 1 --fault broadcast
+say "sse: a message that comes twice"
+sse 1 storm 20 1 --policy replace
+say "sse: a message on the wrong stream"
 
 build/bench/mkload --profile leapfrog --noise 30 --retry 500 --ramp 1000 --bytes 8M \
     -o /dev/null --truth "$tmp/leap.json" &&
