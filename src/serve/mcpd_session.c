@@ -91,19 +91,23 @@ on_session_timer(void *arg)
 	session_end(arg);
 }
 
-/* Room for one more: the longest idle session with nothing open goes. */
+/* Room for one more: the longest idle session with nothing open goes.  What is
+ * open counts as used now, so that it is not looked at again and again. */
 static bool
 make_room(struct mcpd *m)
 {
-	struct session *s;
-
 	if (m->n_sessions < m->o.sessions)
 		return true;
-	DL_FOREACH(m->by_use, s)
+	for (uint32_t i = 0; i < m->n_sessions; i++) {
+		struct session *s = m->by_use;
+
 		if (s->streams == NULL && s->jobs == NULL) {
 			session_end(s);
 			return true;
 		}
+		DL_DELETE(m->by_use, s);
+		DL_APPEND(m->by_use, s);
+	}
 	return false;
 }
 
