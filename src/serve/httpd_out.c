@@ -54,11 +54,13 @@ send_now(struct hconn *c, struct iovec *iov, int n)
 void
 hconn_flush(struct hconn *c)
 {
-	struct iovec iov = iov_of(str_of(c->out.p + c->out_off, hconn_queued(c)));
+	size_t n = hconn_queued(c);
+	struct iovec iov;
 	ssize_t got;
 
-	if (c->dead || iov.iov_len == 0)
+	if (c->dead || n == 0)
 		return;
+	iov = iov_of(str_of(c->out.p + c->out_off, n));
 	got = send_now(c, &iov, 1);
 	if (got <= 0)
 		return;
