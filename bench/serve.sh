@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Speed and memory of `serve`, and whether it loses or doubles anything while
 # it is fast.
-#   bench/serve.sh [-t]          about a minute; wrk and nginx for S4
+#   bench/serve.sh [-t]          a minute and a half; wrk and nginx for S4
 # -t prints "ok"/"not ok" before each row.  A row fails when its number misses
 # the gate, or when a stream did not get what it should.  Exit status 1 when a
 # row failed.  Environment: BENCH_DIR, BENCH_RUNS (pairs of S4), BENCH_JSON=FILE,
@@ -228,14 +228,15 @@ load()
 	echo "${rate:-0} $(calc 2 "($after - $before) / 1000 / (2 * ${rate:-0} + 1)")"
 }
 
-against_nginx()
+against_nginx()			# against_nginx WHAT SERVER_ARGS
 {
 	local peer i a b ac bc
 	start			# for a port that is free
 	peer=$port
 	stop
 	nginx_start "$peer"
-	start --json
+	# shellcheck disable=SC2086 # none or one
+	start $2
 	wrk_script "$($SSE session "$port")" >"$D/call.lua"
 	rm -f "$D/wrong" "$D/pairs"
 	for ((i = 0; i < RUNS; i++)); do
@@ -249,7 +250,7 @@ against_nginx()
 	nginx=
 	sort -n "$D/pairs" >"$D/sorted"
 	read -r i a ac b bc < <(sed -n "$((RUNS / 2 + 1))p" "$D/sorted")
-	row S4 "tools/call a second against nginx" "$i" x '>=' 0.3 0.5 \
+	row S4 "tools/call a second, $1, against nginx" "$i" x '>=' 0.3 0.5 \
 	    "$(head -n 1 "$D/sorted" | cut -d' ' -f1)-$(tail -n 1 "$D/sorted" | cut -d' ' -f1); \
 $(calc 0 "$a") and $(calc 0 "$b"), CPU of each $ac and $bc us" "$(cat "$D/wrong" 2>/dev/null)"
 }
@@ -261,11 +262,8 @@ room=$((files - 100))
 few=10000 many=19000
 if [ $room -lt $many ]; then
 	many=$room
-	echo "# $files files may be open: $many streams instead of 19000"
-fi
-if [ $room -lt $few ]; then
-	few=$room
-	echo "# $files files may be open: $few streams instead of 10000"
+	[ $few -le $room ] || few=$room
+	echo "# $files files may be open: at most $many streams instead of 19000"
 fi
 
 # The load average would count what this script did a minute ago.
@@ -283,13 +281,16 @@ fi
 try memory $few
 try opening $few
 signals $few
-try memory $many
-try opening $many
+if [ $many -gt $few ]; then
+	try memory $many
+	try opening $many
+fi
 try comments $few
 try stall $few
 try told $few
 if command -v wrk >/dev/null && command -v nginx >/dev/null; then
-	try against_nginx
+	try against_nginx "as JSON" --json
+	try against_nginx "as a stream" ""
 else
 	say SKIP "S4 tools/call a second: no wrk or no nginx here"
 fi
