@@ -37,7 +37,7 @@ HEADERS = {
 # Foreign headers: the one file each may stand in, or None where any single
 # one will do.  A header of ours may have one only when it is named here.
 FOREIGN = {
-    "pcap.h": "src/net/bpf.c",
+    "pcap.h": "src/net/live.c",
     "pcap/pcap.h": "src/net/bpf.c",
     "zlib.h": "src/base/inflate.c",
     "zstd.h": "src/base/inflate.c",
@@ -53,7 +53,7 @@ FOREIGN = {
 }
 # C17, POSIX and the kernel's own: anybody's.
 STANDARD = set("""
-assert ctype errno fenv float inttypes limits locale math setjmp signal
+assert ctype errno fenv linux/capability linux/if_packet sys/prctl sys/syscall float inttypes limits locale math setjmp signal
 stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn
 string tgmath threads time uchar wchar wctype
 arpa/inet dirent fcntl fnmatch getopt glob grp langinfo netdb netinet/in
