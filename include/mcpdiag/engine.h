@@ -13,6 +13,8 @@ struct engine *engine_new(const struct limits *, const struct rule *const *rules
     ev_fn *out, void *arg);
 void engine_free(struct engine *);
 void engine_event(struct engine *, const struct ev *);
+/* It is `now`, and no event says so. */
+void engine_tick(struct engine *, ns_t now);
 /* The n-th final finding (from 0), NULL past the end; after EV_END. */
 const struct finding *engine_finding(const struct engine *, uint32_t n);
 

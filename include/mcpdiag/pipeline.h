@@ -26,6 +26,9 @@ void pipeline_free(struct pipeline *);
 /* The next n packets in order, all valid at once (several are faster than one
  * by one); how many the filter has let pass. */
 unsigned pipeline_packets(struct pipeline *, const struct packet *, unsigned n);
+/* No packet has come for a while, and it is `now`: what waits for time to pass
+ * (data behind a hole, rules) waits no longer.  For live captures. */
+void pipeline_tick(struct pipeline *, ns_t now);
 /* An event of an event file; not to be mixed with packets. */
 void pipeline_event(struct pipeline *, const struct ev *);
 /* What is known of an input file when it has been read. */

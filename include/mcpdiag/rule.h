@@ -61,6 +61,10 @@ void draft_bool(struct draft *, const char *name, bool);
 /* Hands it over.  A later draft of the same rule, variant and session replaces
  * an earlier one (a finding grows); it keeps the place of the first. */
 void draft_done(struct draft *);
+/* For who watches: the condition is met now, what there is of it so far is told
+ * at once and kept nowhere.  draft_done() must follow when all is known; that
+ * it tells no second time. */
+void draft_tell(struct draft *);
 /* The same for one more case of the fault, such as a further stream: what is
  * there of that rule, variant and session stays and this is added to it. */
 void draft_add(struct draft *);

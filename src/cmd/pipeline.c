@@ -181,6 +181,15 @@ tick(struct pipeline *p, ns_t now)
 	p->next_tick = now + TICK;
 }
 
+void
+pipeline_tick(struct pipeline *p, ns_t now)
+{
+	if (p->total.packets == 0 || now <= p->now.t)
+		return;
+	tick(p, now);
+	engine_tick(p->engine, now);
+}
+
 /* False when there is no segment in it to go on with. */
 static bool
 decode(struct pipeline *p, const struct packet *pk, struct seg *seg)

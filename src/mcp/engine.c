@@ -39,6 +39,7 @@ struct engine {
 				 * inferred; digest of the server's address */
 	char *names[64];	/* looks_like strings; few are different */
 	uint32_t n_names;
+	struct idtab told;	/* by draft_tell() */
 	struct draft **found;
 	uint32_t n_found, cap_found;
 	bool full;
@@ -65,6 +66,7 @@ engine_new(const struct limits *lim, const struct rule *const *rules, ev_fn *out
 	e->arg = arg;
 	e->rules = rules;
 	idtab_init(&e->software, (uint32_t)lim->sessions);
+	idtab_init(&e->told, (uint32_t)lim->sessions);
 	idtab_init(&e->looks, (uint32_t)lim->sessions);
 	for (; rules[e->n_rules] && e->n_rules < MAX_RULES; e->n_rules++)
 		e->state[e->n_rules] = rules[e->n_rules]->new(e, lim);
@@ -93,6 +95,7 @@ engine_free(struct engine *e)
 		draft_free(e->found[i]);
 	free(e->found);
 	idtab_fini(&e->software);
+	idtab_fini(&e->told);
 	idtab_fini(&e->looks);
 	for (uint32_t i = 0; i < e->n_names; i++)
 		free(e->names[i]);
@@ -336,18 +339,24 @@ engine_same_server(const struct engine *e, uint32_t a, uint32_t b)
 }
 
 void
+engine_tick(struct engine *e, ns_t now)
+{
+	if (now < e->ticked + TICK)
+		return;
+	e->ticked = now;
+	for (uint32_t i = 0; i < e->n_rules; i++)
+		if (e->rules[i]->tick)
+			e->rules[i]->tick(e->state[i], now);
+}
+
+void
 engine_event(struct engine *e, const struct ev *v)
 {
 	if (v->t) {
 		e->now = v->t;
 		e->pkt = v->pkt;
 	}
-	if (v->t >= e->ticked + TICK) {
-		e->ticked = v->t;
-		for (uint32_t i = 0; i < e->n_rules; i++)
-			if (e->rules[i]->tick)
-				e->rules[i]->tick(e->state[i], v->t);
-	}
+	engine_tick(e, v->t);
 	if (v->type == EV_GAP)
 		e->gap = v->t;
 	if (v->type == EV_SESSION) {
@@ -531,6 +540,19 @@ place_of(const struct engine *e, const struct draft *d)
 	return UINT32_MAX;
 }
 
+static uint64_t
+told_key(const struct draft *d)
+{
+	struct digest h;
+
+	digest_init(&h);
+	digest_add(&h, d->f.detector, strlen(d->f.detector) + 1);
+	if (d->f.variant)
+		digest_add(&h, d->f.variant, strlen(d->f.variant));
+	digest_add(&h, &d->f.session, sizeof d->f.session);
+	return digest_end(&h);
+}
+
 static void
 enter(struct engine *e, struct draft *d)
 {
@@ -549,7 +571,8 @@ enter(struct engine *e, struct draft *d)
 	e->found = xgrow(e->found, e->n_found, &e->cap_found, sizeof *e->found);
 	d->order = e->n_found;
 	e->found[e->n_found++] = d;
-	tell(e, d, 0);
+	if (idtab_get(&e->told, told_key(d)) == NULL)
+		tell(e, d, 0);
 }
 
 void
@@ -565,6 +588,17 @@ draft_done(struct draft *d)
 	d->order = e->found[i]->order;
 	draft_free(e->found[i]);
 	e->found[i] = d;
+}
+
+void
+draft_tell(struct draft *d)
+{
+	int fresh;
+
+	(void)idtab_put(&d->engine->told, told_key(d), &fresh);
+	if (fresh)
+		tell(d->engine, d, 0);
+	draft_free(d);
 }
 
 void

@@ -71,6 +71,7 @@ struct lf {				/* one session */
 	bool over;			/* SESSION_END came, streams still open */
 	bool dense;			/* three within 10 D, two of them comebacks */
 	int64_t retry_ms;
+	bool announced;			/* it is known to be one */
 };
 
 struct post {
@@ -438,7 +439,7 @@ write_leapfrog(const struct lf *s, struct draft *d, uint32_t listeners, bool sur
 }
 
 static void
-report(struct leapfrog *r, struct lf *s)
+report(struct leapfrog *r, struct lf *s, bool early)
 {
 	enum shape shape = shape_of(s);
 	bool inferred = engine_inferred(r->engine, s->of.session);
@@ -473,7 +474,20 @@ report(struct leapfrog *r, struct lf *s)
 	draft_span(d, s->kept[0].end.pkt && s->kept[0].end.t < s->kept[0].by.request.t ?
 	    s->kept[0].end : s->kept[0].by.request, s->kept[s->n_kept - 1].end);
 	draft_count(d, s->takeovers, back, max - back > back - min ? max - back : back - min);
-	draft_done(d);
+	if (early)
+		draft_tell(d);
+	else
+		draft_done(d);
+}
+
+/* For who watches: it is one now. */
+static void
+announce(struct leapfrog *r, struct lf *s)
+{
+	if (s->announced || s->takeovers < 3 || shape_of(s) != LEAPFROG)
+		return;
+	s->announced = true;
+	report(r, s, true);
 }
 
 /* ---- events ---- */
@@ -511,6 +525,7 @@ on_stream(struct leapfrog *r, struct lf *s, const struct ev *e)
 
 	if (e->u.stream.previous)
 		judge_due(r, s, e->t - WAIT, e->u.stream.previous);
+	announce(r, s);
 	p = party(s, e->u.stream.lineage);
 	if (p->evicts + p->evicted + p->comebacks == 0)
 		name_origin(r, p);
@@ -581,7 +596,7 @@ static void
 close_session(struct leapfrog *r, struct lf *s)
 {
 	judge_due(r, s, INT64_MAX, 0);
-	report(r, s);
+	report(r, s, false);
 	keeper_drop(&r->sessions, &s->of);
 }
 
@@ -664,6 +679,7 @@ tick(void *arg, ns_t now)
 
 		if (s->n_ending)
 			judge_due(r, s, now, 0);
+		announce(r, s);
 		left += s->n_ending;
 	}
 	r->pending = left;

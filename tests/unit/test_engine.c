@@ -614,6 +614,43 @@ test_add(void **state)
 	engine_free(e);
 }
 
+static void
+count_findings(void *arg, const struct ev *e)
+{
+	unsigned *n = arg;
+
+	if (e->type == EV_FINDING)
+		n[(e->flags & EVF_FINAL) != 0]++;
+}
+
+/* What is told early is told once, and is no finding until it is done. */
+static void
+test_tell(void **state)
+{
+	unsigned n[2] = { 0, 0 };	/* not final, final */
+	struct ev end = { .type = EV_END, .t = 99 };
+	struct limits lim;
+	struct engine *e;
+
+	(void)state;
+	limits_init(&lim);
+	e = engine_new(&lim, quiet, count_findings, n);
+	draft_tell(draft_new(e, &one, "v", SEV_ERROR, CONF_HIGH, 3));
+	assert_int_equal(n[0], 1);
+	draft_tell(draft_new(e, &one, "v", SEV_ERROR, CONF_HIGH, 3));
+	assert_int_equal(n[0], 1);
+	draft_tell(draft_new(e, &one, NULL, SEV_ERROR, CONF_HIGH, 3));
+	draft_tell(draft_new(e, &one, "v", SEV_ERROR, CONF_HIGH, 4));
+	assert_int_equal(n[0], 3);
+	draft_done(draft_new(e, &one, "v", SEV_ERROR, CONF_HIGH, 3));
+	assert_int_equal(n[0], 3);
+	draft_done(draft_new(e, &two, "v", SEV_ERROR, CONF_HIGH, 3));
+	assert_int_equal(n[0], 4);
+	engine_event(e, &end);
+	assert_int_equal(n[1], 2);
+	engine_free(e);
+}
+
 /* ---- what is known of sessions ---- */
 
 static void
@@ -669,7 +706,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_draft),
-		cmocka_unit_test(test_add),
+		cmocka_unit_test(test_add), cmocka_unit_test(test_tell),
 		cmocka_unit_test(test_wants),
 		cmocka_unit_test(test_looks),
 	};
