@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "complain.h"
@@ -15,9 +14,9 @@
 #include "opts.h"
 #include "output.h"
 #include "progress.h"
+#include "report.h"
 
 #define BATCH 16		/* packets looked at together */
-#define DEFAULT_WIDTH 100
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON };
 
@@ -242,46 +241,6 @@ set(struct run *r, int id, const char *arg)
 	return STATUS_USAGE;
 }
 
-static bool
-env_set(const char *name)
-{
-	const char *v = getenv(name);
-
-	return v && *v;
-}
-
-/* --color, then NO_COLOR, then FORCE_COLOR, then what the output is. */
-static bool
-wants_color(const struct run *r, const struct output *o)
-{
-	const char *term = getenv("TERM");
-
-	if (r->color && strcmp(r->color, "auto") != 0)
-		return strcmp(r->color, "always") == 0;
-	if (env_set("NO_COLOR"))
-		return false;
-	if (env_set("FORCE_COLOR") || env_set("CLICOLOR_FORCE"))
-		return true;
-	return o->tty && term && strcmp(term, "dumb") != 0;
-}
-
-static unsigned
-width_of(const struct output *o)
-{
-	struct winsize ws;
-	uint64_t n = 0;
-
-	if (!o->tty)
-		return DEFAULT_WIDTH;
-	if (env_set("COLUMNS") && str_u64(str_c(getenv("COLUMNS")), &n) && n)
-		;
-	else if (ioctl(o->fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col)
-		n = ws.ws_col;
-	else
-		n = DEFAULT_WIDTH;
-	return n < 40 ? 40 : n > 200 ? 200 : (unsigned)n;
-}
-
 static void
 to_ndjson(void *arg, const struct ev *e)
 {
@@ -386,9 +345,9 @@ static void
 print(struct run *r, struct output *o, const struct timeline *tl,
     const struct verdict *v)
 {
-	struct text_opts opts = { .color = wants_color(r, o),
+	struct text_opts opts = { .color = report_color(r->color, o),
 	    .findings_only = r->quiet == 1, .all = r->verbose > 0,
-	    .width = width_of(o) };
+	    .width = report_width(o) };
 
 	if (r->quiet > 1 || r->format == FORMAT_NDJSON)
 		return;
