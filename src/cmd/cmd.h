@@ -31,6 +31,6 @@ struct command {
 	int (*run)(const struct command *, int argc, char **argv);
 };
 
-extern const struct command cmd_analyze, cmd_serve, cmd_demo;
+extern const struct command cmd_analyze, cmd_serve, cmd_demo, cmd_watch;
 
 #endif

@@ -5,7 +5,7 @@
 #include "complain.h"
 #include "opts.h"
 
-static const struct command *const commands[] = { &cmd_analyze, &cmd_serve, &cmd_demo,
+static const struct command *const commands[] = { &cmd_analyze, &cmd_watch, &cmd_serve, &cmd_demo,
 	NULL };
 
 static const struct command *

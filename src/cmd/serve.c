@@ -277,7 +277,7 @@ on_event(void *arg, const struct ev *e)
 	if (r->ndjson)
 		ndjson_event(r->ndjson, e);
 	if (r->verbose)
-		tell_event(e);
+		tell_event(stderr, TELL_ALL, e);
 }
 
 static void

@@ -1,11 +1,11 @@
 #include "tell.h"
 
-#include <stdio.h>
 #include <time.h>
 
 #include "mcpdiag/esc.h"
 
 #define WORD 64			/* bytes shown of a string off the wire */
+#define TITLE 400		/* and of a finding's line */
 
 static void
 word(struct buf *b, const char *before, struct str s)
@@ -36,10 +36,32 @@ message(struct buf *b, const struct ev *e)
 	word(b, " error ", e->u.msg.error);
 }
 
+static void
+finding(struct buf *b, const struct ev *e)
+{
+	const struct finding *f = e->u.finding;
+
+	(void)buf_fmt(b, "%s: %s%s%s (%s confidence): ", severity_name(f->severity),
+	    f->detector, f->variant ? "/" : "", f->variant ? f->variant : "",
+	    confidence_name(f->confidence));
+	esc_text(b, f->title, TITLE);
+}
+
 static bool
 line(struct buf *b, const struct ev *e)
 {
 	switch (e->type) {
+	case EV_FINDING:
+		/* The final ones are the report's. */
+		if (e->flags & EVF_FINAL)
+			return false;
+		finding(b, e);
+		return true;
+	case EV_GAP:
+		(void)buf_fmt(b, "%llu bytes of the %s are missing",
+		    (unsigned long long)e->u.gap.bytes,
+		    e->dir == EV_C2S ? "client" : "server");
+		return true;
 	case EV_REQUEST:
 		request(b, e);
 		return true;
@@ -73,25 +95,26 @@ line(struct buf *b, const struct ev *e)
 		return true;
 	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST_END:
 	case EV_RESPONSE_END: case EV_SESSION: case EV_SSE: case EV_COMMENT:
-	case EV_STALL: case EV_GAP: case EV_ANOMALY: case EV_NOTE: case EV_FINDING:
-	case EV_END: case EV_N_TYPES:
+	case EV_STALL: case EV_ANOMALY: case EV_NOTE: case EV_END: case EV_N_TYPES:
 		break;
 	}
 	return false;
 }
 
 void
-tell_event(const struct ev *e)
+tell_event(FILE *to, enum tell_what what, const struct ev *e)
 {
 	time_t s = (time_t)(e->t / NS_S);
 	struct tm tm;
 	char when[16];
 	struct buf b;
 
+	if (what == TELL_FINDINGS && e->type != EV_FINDING)
+		return;
 	buf_init(&b, 4096);
 	if (line(&b, e) && localtime_r(&s, &tm) &&
 	    strftime(when, sizeof when, "%H:%M:%S", &tm) > 0)
-		fprintf(stderr, "%s.%03d  #%-4u %.*s\n", when,
-		    (int)(e->t % NS_S / NS_MS), e->x, STR_ARG(buf_str(&b)));
+		fprintf(to, "%s.%03d  s%-3u #%-4u %.*s\n", when,
+		    (int)(e->t % NS_S / NS_MS), e->session, e->x, STR_ARG(buf_str(&b)));
 	buf_fini(&b);
 }

@@ -1,0 +1,680 @@
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "complain.h"
+#include "mcpdiag/live.h"
+#include "mcpdiag/loop.h"
+#include "mcpdiag/ndjson.h"
+#include "mcpdiag/pipeline.h"
+#include "mcpdiag/privdrop.h"
+#include "mcpdiag/sink.h"
+#include "mcpdiag/xmem.h"
+#include "opts.h"
+#include "output.h"
+#include "record.h"
+#include "report.h"
+#include "tell.h"
+
+#define TURN 4096		/* packets handled before the loop goes on */
+#define BATCH 16		/* packets of a file looked at together */
+#define TICK (100 * NS_MS)
+#define LATE (200 * NS_MS)	/* packets may still wait in the ring */
+#define HINT (5 * NS_S)
+#define MAX_FILES 10000
+
+enum {
+	O_INTERFACE = OPT_OWN, O_READ, O_FILTER, O_WRITE, O_SIZE, O_FILES, O_COUNT,
+	O_DURATION, O_SNAPLEN, O_BUFFER, O_PROMISC, O_USER, O_LIST, O_FORMAT, O_QUIET,
+	O_COLOR, O_FAIL_ON, O_LIMIT, O_SHOW_SECRETS,
+};
+
+static const struct opt options[] = {
+	{ O_INTERFACE, 'i', "interface", "NAME", "capture there (the first that is up); any: all" },
+	{ O_LIST, 'D', "list-interfaces", NULL, "list the interfaces and exit" },
+	{ O_READ, 'r', "read", "FILE", "a capture instead; - is stdin, as it comes" },
+	{ O_FILTER, 'f', "filter", "BPF", "only packets that match, as in tcpdump" },
+	{ O_WRITE, 'w', "write", "FILE", "save the packets, too" },
+	{ O_SIZE, 'C', "file-size", "MB", "go on in another file after that much" },
+	{ O_FILES, 'W', "file-count", "N", "with -C: overwrite the oldest of N files" },
+	{ O_COUNT, 'c', "count", "N", "stop after N packets" },
+	{ O_DURATION, 0, "duration", "SECONDS", "stop after that time" },
+	{ O_SNAPLEN, 's', "snaplen", "BYTES", "of each packet (262144)" },
+	{ O_BUFFER, 'B', "buffer-size", "KIB", "of the kernel's ring (65536)" },
+	{ O_PROMISC, 0, "promiscuous", NULL, "packets for others, too" },
+	{ O_USER, 'Z', "user", "NAME", "as root: become NAME before parsing; root: stay" },
+	{ O_FORMAT, 'T', "format", "FORMAT", "text (default) or ndjson" },
+	{ O_QUIET, 'q', "quiet", NULL, "findings only" },
+	{ O_COLOR, 0, "color", "WHEN", "auto (default), always or never" },
+	{ O_FAIL_ON, 0, "fail-on", "LEVEL", "exit 1 from: info, warning, error (default), none" },
+	{ O_SHOW_SECRETS, 0, "show-secrets", NULL, "session ids and tokens as they are" },
+	{ O_LIMIT, 0, "limit", "NAME=VALUE", "set a limit: mcpdiag-analyze(1)" },
+	OPTS_STANDARD,
+	{ 0 },
+};
+
+static const char *const examples[] = {
+	"mcpdiag watch -i lo port 3000", "who owns each channel, as it happens",
+	"ssh host tcpdump -U -w - | mcpdiag watch -r -", "on another machine",
+	"mcpdiag watch -i any -w ring -C 100 -W 10", "and keep the last gigabyte",
+	NULL,
+};
+
+struct run {
+	const struct command *cmd;
+	struct live_opts live_opts;
+	const char *read, *write, *user, *color;
+	char *filter;			/* -f and the trailing words */
+	uint64_t file_size, count, duration;
+	unsigned file_count;
+	bool ndjson, quiet, fail;
+	enum severity fail_on;
+	struct pipeline_opts pipe;
+
+	struct loop *loop;
+	struct live *live;
+	struct loop_fd *ready;
+	struct source *source;
+	struct record *record;
+	struct pipeline *p;
+	struct output out;
+	struct ndjson *nd;
+	struct loop_timer *tick, *stop, *turn, *hint;
+	uint64_t packets;
+	struct live_stats stats;
+	bool stopping, mcp, record_failed;
+	int rc;
+};
+
+static int
+usage(const char *option, const char *value, const char *want)
+{
+	complain("mcpdiag watch: %s %s: %s", option, value, want);
+	return STATUS_USAGE;
+}
+
+static int
+number(const char *option, const char *arg, uint64_t max, uint64_t *out)
+{
+	char text[64];
+
+	if (str_u64(str_c(arg), out) && *out > 0 && *out <= max)
+		return 0;
+	(void)snprintf(text, sizeof text, "give a number from 1 to %llu",
+	    (unsigned long long)max);
+	return usage(option, arg, text);
+}
+
+static int
+set_fail_on(struct run *r, const char *arg)
+{
+	static const char *const words[] = { "info", "warning", "error", "none", NULL };
+	int i = 0;
+
+	while (words[i] && strcmp(arg, words[i]) != 0)
+		i++;
+	if (words[i] == NULL)
+		return usage("--fail-on", arg, "it is info, warning, error or none");
+	r->fail = i < 3;
+	r->fail_on = r->fail ? (enum severity)i : SEV_ERROR;
+	return 0;
+}
+
+static void
+list_device(void *arg, const struct live_device *d)
+{
+	(void)arg;
+	printf("%-18s %s%s%s%s\n", d->name, d->up ? "up" : "down",
+	    d->loopback ? ", loopback" : "", d->what ? "  " : "", d->what ? d->what : "");
+}
+
+static int
+list_devices(void)
+{
+	struct errmsg em;
+
+	if (live_devices(list_device, NULL, &em) == 0)
+		return -1;
+	complain("mcpdiag watch: %s", em.text);
+	return STATUS_ENVIRONMENT;
+}
+
+static int
+set(struct run *r, int id, const char *arg)
+{
+	struct errmsg em;
+	uint64_t n = 0;
+	int rc = 0;
+
+	switch (id) {
+	case O_INTERFACE:
+		r->live_opts.interface = arg;
+		break;
+	case O_LIST:
+		return list_devices();
+	case O_READ:
+		r->read = arg;
+		break;
+	case O_FILTER:
+		free(r->filter);
+		r->filter = xmemdup0(arg, strlen(arg));
+		break;
+	case O_WRITE:
+		r->write = arg;
+		break;
+	case O_SIZE:
+		rc = number("--file-size", arg, 1 << 20, &n);
+		r->file_size = n * 1000000;
+		break;
+	case O_FILES:
+		rc = number("--file-count", arg, MAX_FILES, &n);
+		r->file_count = (unsigned)n;
+		break;
+	case O_COUNT:
+		return number("--count", arg, UINT64_MAX, &r->count);
+	case O_DURATION:
+		return number("--duration", arg, 1U << 30, &r->duration);
+	case O_SNAPLEN:
+		rc = number("--snaplen", arg, LIVE_SNAPLEN, &n);
+		r->live_opts.snaplen = (uint32_t)n;
+		break;
+	case O_BUFFER:
+		rc = number("--buffer-size", arg, 1 << 20, &n);
+		r->live_opts.buffer = (size_t)n << 10;
+		break;
+	case O_PROMISC:
+		r->live_opts.promiscuous = true;
+		break;
+	case O_USER:
+		r->user = arg;
+		break;
+	case O_FORMAT:
+		r->ndjson = strcmp(arg, "ndjson") == 0;
+		if (!r->ndjson && strcmp(arg, "text") != 0)
+			return usage("--format", arg, "it is text or ndjson");
+		break;
+	case O_QUIET:
+		r->quiet = true;
+		break;
+	case O_COLOR:
+		if (strcmp(arg, "auto") != 0 && strcmp(arg, "always") != 0 &&
+		    strcmp(arg, "never") != 0)
+			return usage("--color", arg, "it is auto, always or never");
+		r->color = arg;
+		break;
+	case O_FAIL_ON:
+		return set_fail_on(r, arg);
+	case O_SHOW_SECRETS:
+		r->pipe.show_secrets = true;
+		break;
+	case O_LIMIT:
+		if (limits_set(&r->pipe.limits, str_c(arg), &em) == 0)
+			break;
+		complain("mcpdiag watch: %s", em.text);
+		return STATUS_USAGE;
+	}
+	return rc;
+}
+
+/* The words behind the options are the filter, as with tcpdump. */
+static int
+take_words(struct run *r, int argc, char **argv, int from)
+{
+	struct buf b;
+
+	if (from == argc)
+		return 0;
+	if (r->filter)
+		return usage("--filter", "and further words", "give one or the other");
+	buf_init(&b, 1U << 16);
+	for (; from < argc; from++)
+		(void)buf_fmt(&b, "%s%s", b.n ? " " : "", argv[from]);
+	r->filter = xmemdup0(b.p, b.n);
+	buf_fini(&b);
+	return 0;
+}
+
+static int
+parse(struct run *r, int argc, char **argv)
+{
+	const char *arg;
+	int operand = 1, id, rc;
+
+	while ((id = opts_next(r->cmd, argc, argv, &arg, &operand)) != OPT_END) {
+		if (id == OPT_BAD)
+			return STATUS_USAGE;
+		if (id == OPT_DONE)
+			return -1;
+		rc = set(r, id, arg);
+		if (rc != 0)
+			return rc;
+	}
+	if (r->file_count && !r->file_size)
+		return usage("--file-count", "without --file-size", "-C says how large "
+		    "each file of the ring may be");
+	if (r->file_size && !r->write)
+		return usage("--file-size", "without --write", "-w names the file");
+	return take_words(r, argc, argv, operand);
+}
+
+/* ---- packets ---- */
+
+static void
+stop(struct run *r)
+{
+	if (r->stopping)
+		return;
+	r->stopping = true;
+	loop_stop(r->loop);
+}
+
+/* What was captured is saved before it is looked at: nothing is lost then. */
+static void
+save(struct run *r, const struct packet *pk)
+{
+	const char *name = r->live ? r->live_opts.interface : NULL;
+	struct errmsg em = { "" };
+
+	if (r->write == NULL || r->record_failed)
+		return;
+	if (r->record == NULL)
+		r->record = record_new(r->write, pk->linktype, r->file_size, r->file_count,
+		    name, &em);
+	if (r->record && record_packet(r->record, pk, &em) == 0)
+		return;
+	r->record_failed = true;
+	complain("mcpdiag watch: %s; no more is saved", em.text);
+	r->rc = STATUS_ENVIRONMENT;
+}
+
+static void
+on_packet(void *arg, const struct packet *pk)
+{
+	struct run *r = arg;
+
+	if (r->count && r->packets >= r->count)
+		return;
+	save(r, pk);
+	r->packets += pipeline_packets(r->p, pk, 1);
+	if (r->packets == r->count)
+		stop(r);
+}
+
+static void
+on_live(void *arg, int fd, unsigned ready)
+{
+	struct run *r = arg;
+	struct errmsg em;
+
+	(void)fd;
+	(void)ready;
+	if (live_read(r->live, TURN, on_packet, r, &em) >= 0)
+		return;
+	complain("mcpdiag watch: %s: %s", r->live_opts.interface, em.text);
+	r->rc = STATUS_ENVIRONMENT;
+	stop(r);
+}
+
+/* The next packets of a file or a pipe; false at its end. */
+static bool
+read_some(struct run *r)
+{
+	struct packet pk[BATCH];
+	unsigned n;
+
+	for (unsigned done = 0; done < TURN && !r->stopping; done += n) {
+		if (source_next(r->source, pk) != 1)
+			return false;
+		n = 1 + source_more(r->source, pk + 1, BATCH - 1);
+		for (unsigned i = 0; i < n; i++)
+			on_packet(r, &pk[i]);
+	}
+	return true;
+}
+
+static void
+on_turn(void *arg)
+{
+	struct run *r = arg;
+
+	if (read_some(r))
+		loop_timer_set(r->turn, 0);
+	else
+		stop(r);
+}
+
+static void
+on_stdin(void *arg, int fd, unsigned ready)
+{
+	struct run *r = arg;
+	struct packet pk[BATCH];
+	unsigned n;
+
+	(void)fd;
+	(void)ready;
+	if (source_next(r->source, pk) != 1) {
+		stop(r);
+		return;
+	}
+	on_packet(r, pk);
+	while (!r->stopping && (n = source_more(r->source, pk, BATCH)) > 0)
+		for (unsigned i = 0; i < n; i++)
+			on_packet(r, &pk[i]);
+}
+
+/* ---- time ---- */
+
+static void
+look_for_drops(struct run *r)
+{
+	struct live_stats s;
+
+	live_stats(r->live, &s);
+	if (s.dropped + s.if_dropped > r->stats.dropped + r->stats.if_dropped)
+		complain("mcpdiag watch: %s: %llu packets dropped so far: verdicts are less "
+		    "sure; a filter, or a larger ring (-B), helps",
+		    r->live_opts.interface, (unsigned long long)(s.dropped + s.if_dropped));
+	r->stats = s;
+}
+
+static void
+on_tick(void *arg)
+{
+	struct run *r = arg;
+	struct errmsg em;
+
+	if (r->live) {
+		look_for_drops(r);
+		pipeline_tick(r->p, loop_now(r->loop) - LATE);
+	}
+	if (r->record && !r->record_failed && record_flush(r->record, &em) != 0) {
+		r->record_failed = true;
+		complain("mcpdiag watch: %s; no more is saved", em.text);
+	}
+	loop_timer_set(r->tick, TICK);
+}
+
+static void
+on_stop(void *arg)
+{
+	stop(arg);
+}
+
+static void
+on_hint(void *arg)
+{
+	struct run *r = arg;
+
+	if (r->mcp)
+		return;
+	if (r->packets == 0)
+		complain("mcpdiag watch: no packet on %s for 5 s: another interface (-D "
+		    "lists them, -i any is all), or a filter that lets nothing pass?",
+		    r->live_opts.interface);
+	else
+		complain("mcpdiag watch: %llu packets in 5 s, but no MCP that can be read: "
+		    "another interface or port, or TLS (capture behind the proxy)?",
+		    (unsigned long long)r->packets);
+}
+
+static void
+on_signal(void *arg, int sig)
+{
+	(void)sig;
+	/* The second one ends the program at once. */
+	(void)signal(SIGINT, SIG_DFL);
+	(void)signal(SIGTERM, SIG_DFL);
+	stop(arg);
+}
+
+static void
+on_event(void *arg, const struct ev *e)
+{
+	struct run *r = arg;
+
+	r->mcp |= e->type == EV_SESSION || e->type == EV_MESSAGE;
+	if (r->nd) {
+		ndjson_event(r->nd, e);
+		return;
+	}
+	tell_event(stdout, r->quiet ? TELL_FINDINGS : TELL_ALL, e);
+	if (fflush(stdout) != 0)
+		stop(r);
+}
+
+/* ---- start and end ---- */
+
+struct first {
+	char name[64];
+	bool loopback;
+};
+
+static void
+take_first(void *arg, const struct live_device *d)
+{
+	struct first *f = arg;
+
+	if (!d->up || (f->name[0] && !f->loopback))
+		return;
+	(void)snprintf(f->name, sizeof f->name, "%s", d->name);
+	f->loopback = d->loopback;
+}
+
+static int
+open_live(struct run *r, struct first *f)
+{
+	struct errmsg em;
+	int code;
+
+	if (r->live_opts.interface == NULL) {
+		if (live_devices(take_first, f, &em) != 0 || f->name[0] == '\0') {
+			complain("mcpdiag watch: no interface to capture from; "
+			    "-r - reads a pipe");
+			return STATUS_ENVIRONMENT;
+		}
+		r->live_opts.interface = f->name;
+	}
+	r->live_opts.filter = r->filter;
+	r->live = live_open(&r->live_opts, &code, &em);
+	if (r->live == NULL) {
+		complain("mcpdiag watch: %s", em.text);
+		return code == -E_USAGE ? STATUS_USAGE : STATUS_ENVIRONMENT;
+	}
+	if (r->write) {
+		r->record = record_new(r->write, live_linktype(r->live), r->file_size,
+		    r->file_count, r->live_opts.interface, &em);
+		if (r->record == NULL) {
+			complain("mcpdiag watch: %s", em.text);
+			return STATUS_ENVIRONMENT;
+		}
+	}
+	r->ready = loop_fd_new(r->loop, live_fd(r->live), LOOP_READ, on_live, r);
+	return 0;
+}
+
+static int
+open_file(struct run *r)
+{
+	struct errmsg em;
+	struct stat st;
+
+	if (r->filter) {
+		r->pipe.filter = bpf_new(r->filter, &em);
+		if (r->pipe.filter == NULL)
+			return usage("--filter", r->filter, em.text);
+	}
+	r->source = source_new();
+	if (source_add(r->source, r->read, &em) != 0) {
+		complain("mcpdiag watch: %s", em.text);
+		return STATUS_INPUT;
+	}
+	/* A regular file is always ready; a pipe is read as it fills. */
+	if (strcmp(r->read, "-") == 0 && fstat(STDIN_FILENO, &st) == 0 && !S_ISREG(st.st_mode))
+		r->ready = loop_fd_new(r->loop, STDIN_FILENO, LOOP_READ, on_stdin, r);
+	if (r->ready == NULL) {
+		r->turn = loop_timer_new(r->loop, on_turn, r);
+		loop_timer_set(r->turn, 0);
+	}
+	return 0;
+}
+
+static int
+open_all(struct run *r, struct first *f)
+{
+	struct errmsg em;
+	int rc;
+
+	r->loop = loop_new(&em);
+	if (r->loop == NULL) {
+		complain("mcpdiag watch: %s", em.text);
+		return STATUS_ENVIRONMENT;
+	}
+	rc = r->read ? open_file(r) : open_live(r, f);
+	if (rc != 0)
+		return rc;
+	/* Nothing off the wire is looked at with more than it needs.  A file
+	 * needs nothing, and what is saved of it is its reader's. */
+	if ((r->live || r->user) && (rc = privdrop(r->user, &em)) != 0) {
+		complain("mcpdiag watch: %s", em.text);
+		return rc == -E_USAGE ? STATUS_USAGE : STATUS_ENVIRONMENT;
+	}
+	if (output_open(&r->out, NULL, NULL, 0, &em) != 0) {
+		complain("mcpdiag watch: %s", em.text);
+		return STATUS_ENVIRONMENT;
+	}
+	r->out.out.lines = true;
+	if (r->ndjson)
+		r->nd = ndjson_new(&r->out.out);
+	r->pipe.tap = on_event;
+	r->pipe.arg = r;
+	r->p = pipeline_new(&r->pipe);
+	if (loop_signal(r->loop, SIGINT, on_signal, r, &em) != 0 ||
+	    loop_signal(r->loop, SIGTERM, on_signal, r, &em) != 0) {
+		complain("mcpdiag watch: %s", em.text);
+		return STATUS_ENVIRONMENT;
+	}
+	return 0;
+}
+
+static void
+start_timers(struct run *r)
+{
+	r->tick = loop_timer_new(r->loop, on_tick, r);
+	r->stop = loop_timer_new(r->loop, on_stop, r);
+	r->hint = loop_timer_new(r->loop, on_hint, r);
+	loop_timer_set(r->tick, TICK);
+	if (r->duration)
+		loop_timer_set(r->stop, (ns_t)r->duration * NS_S);
+	if (r->live) {
+		loop_timer_set(r->hint, HINT);
+		complain("mcpdiag watch: listening on %s%s%s", r->live_opts.interface,
+		    r->filter ? ", " : "", r->filter ? r->filter : "");
+	}
+}
+
+/* What is known of the input, for the totals. */
+static void
+tell_input(struct run *r)
+{
+	struct source_file f = { 0 };
+
+	if (r->live) {
+		look_for_drops(r);
+		f.path = r->live_opts.interface;
+		f.format = "live";
+		f.stats.packets = r->packets;
+		f.stats.dropped = r->stats.dropped + r->stats.if_dropped;
+		f.linktypes[0] = live_linktype(r->live);
+		f.n_linktypes = 1;
+		pipeline_file(r->p, &f);
+	}
+	for (unsigned i = 0; r->source && source_file(r->source, i, &f); i++)
+		pipeline_file(r->p, &f);
+}
+
+static int
+finish(struct run *r)
+{
+	struct text_opts to = { .color = report_color(r->color, &r->out),
+		.findings_only = r->quiet, .width = report_width(&r->out) };
+	struct verdict *v;
+	struct errmsg em;
+	uint32_t n = 0;
+	int rc = r->rc;
+
+	tell_input(r);
+	pipeline_end(r->p);
+	v = verdict_new(pipeline_timeline(r->p));
+	if (!r->ndjson) {
+		out_c(&r->out.out, "\n");
+		sink_text(&r->out.out, pipeline_timeline(r->p), v, &to);
+	}
+	for (int s = (int)r->fail_on; r->fail && s <= SEV_ERROR; s++)
+		n += v->n_severity[s];
+	verdict_free(v);
+	switch (output_done(&r->out, &em)) {
+	case 0:
+		break;
+	case 1:
+		return STATUS_PIPE;
+	default:
+		complain("mcpdiag watch: %s", em.text);
+		return STATUS_ENVIRONMENT;
+	}
+	return rc ? rc : n ? STATUS_FOUND : STATUS_CLEAN;
+}
+
+static void
+close_all(struct run *r)
+{
+	pipeline_free(r->p);
+	ndjson_free(r->nd);
+	loop_timer_free(r->tick);
+	loop_timer_free(r->stop);
+	loop_timer_free(r->turn);
+	loop_timer_free(r->hint);
+	loop_fd_free(r->ready);
+	live_close(r->live);
+	source_free(r->source);
+	record_free(r->record);
+	bpf_free(r->pipe.filter);
+	output_fini(&r->out);
+	loop_free(r->loop);
+	free(r->filter);
+}
+
+static int
+run(const struct command *cmd, int argc, char **argv)
+{
+	struct run r = { .cmd = cmd, .fail = true, .fail_on = SEV_ERROR,
+		.out = { .fd = -1 } };
+	struct first f = { "", false };
+	int rc;
+
+	r.live_opts.snaplen = LIVE_SNAPLEN;
+	r.live_opts.buffer = LIVE_BUFFER;
+	limits_init(&r.pipe.limits);
+	rc = parse(&r, argc, argv);
+	if (rc == 0)
+		rc = open_all(&r, &f);
+	if (rc == 0) {
+		start_timers(&r);
+		loop_run(r.loop);
+		rc = finish(&r);
+	}
+	close_all(&r);
+	return rc < 0 ? STATUS_CLEAN : rc;
+}
+
+const struct command cmd_watch = {
+	.name = "watch",
+	.synopsis = "[options] [FILTER WORDS...]",
+	.summary = "Shows live who owns each MCP channel, and what took it away.",
+	.statuses = "0 nothing found, 1 a fault, 2 usage, 3 input unusable,\n"
+	    "  4 environment (permission, interface)",
+	.opts = options,
+	.examples = examples,
+	.run = run,
+};

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# mcpdiag watch without a terminal.  Capturing itself needs the permission to,
+# and is skipped without.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/cli/lib.sh
+. tests/cli/lib.sh
+C=captures/leapfrog-rmcp0.15.0-ts1.23.pcap
+
+prints "--help" '^  -i, --interface NAME' watch --help
+prints "the interfaces" '^lo  *up, loopback' watch -D
+says "an option misspelt" 2 'did you mean --interface' watch --interfce lo
+says "no such interface" 4 'no such interface\|no permission' watch -i nosuch0
+says "a file that is not there" 3 'nosuch.pcap' watch -r nosuch.pcap
+says "no capture" 3 'README.md' watch -r README.md
+says "a count of nothing" 2 'from 1 to' watch -c 0 -r $C
+says "a format" 2 'text or ndjson' watch -T json -r $C
+says "a ring without a size" 2 'C says how large' watch -W 3 -w "$tmp/x" -r $C
+says "a size without a file" 2 'w names the file' watch -C 3 -r $C
+says "a filter twice" 2 'one or the other' watch -f tcp -r $C udp
+says "a filter that is none" 2 'filter' watch -r $C frob
+says "a user that is none" 2 'there is no user' watch -Z no-such-user -r $C
+
+# A file: a line for each event, then what analyze says of it.
+run watch -r $C
+check "the exit status says what was found" test "$status" -eq 1
+check "a change of owner is a line" grep -q ' stream 5 is primary, was presumed$' "$tmp/out"
+check "the finding is told when its condition is met" \
+    grep -q ': leapfrog (medium confidence): .* 3 takeovers' "$tmp/out"
+"$bin" analyze $C >"$tmp/report"
+check "the report is that of analyze" \
+    diff <(sed '1,/^$/d' "$tmp/out") "$tmp/report"
+"$bin" analyze -T ndjson $C | grep -v '"type":"file"' >"$tmp/want"
+run watch -T ndjson -r $C
+check "the events are those of analyze" diff <(grep -v '"type":"file"' "$tmp/out") "$tmp/want"
+(head -c 3000 $C; tail -c +3001 $C) | "$bin" watch -T ndjson -r - >"$tmp/out"
+check "from a pipe, too" diff <(grep -v '"type":"file"' "$tmp/out") "$tmp/want"
+"$bin" watch -T ndjson -r - <$C >"$tmp/out" 2>"$tmp/err"
+check "and from a file as stdin" diff <(grep -v '"type":"file"' "$tmp/out") "$tmp/want"
+check "without a word" test ! -s "$tmp/err"
+run watch -q -r $C
+check "-q: findings only" test "$(grep -c 'stream 5 opens' "$tmp/out")" -eq 0
+exits "-c: the first packets" 0 watch -c 20 -r $C
+exits "a filter by words" 0 watch -r $C udp port 53
+exits "--fail-on none" 0 watch --fail-on none -r $C
+
+# Saved while watching.
+exits "-w" 1 watch -w "$tmp/saved.pcapng" -q -r $C
+check "what is saved is what was read" diff <("$bin" analyze -T json "$tmp/saved.pcapng" |
+    grep -v '"files"') <("$bin" analyze -T json $C | grep -v '"files"')
+exits "-w where nothing can be" 4 watch -q -w "$tmp/no/x" -r captures/01-clean-ts1.32.pcap
+check "is said" grep -q 'no more is saved' "$tmp/err"
+if command -v python3 >/dev/null; then
+	python3 - "$tmp/big.pcap" <<'END'
+import struct, sys
+with open(sys.argv[1], "wb") as f:
+    f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))
+    for i in range(4000):
+        f.write(struct.pack("<IIII", i, 0, 1000, 1000) + bytes(1000))
+END
+	run watch -q -r "$tmp/big.pcap" -w "$tmp/ring" -C 1 -W 3
+	check "-C and -W: a ring of files" test "$(cd "$tmp" && echo ring*)" = "ring0 ring1 ring2"
+	check "of about that size" test "$(stat -c %s "$tmp/ring2")" -lt 1010000
+fi
+
+# Live.  The demo is the traffic; nothing but packets goes from it to watch.
+"$bin" watch -i lo -w "$tmp/live.pcapng" tcp >"$tmp/out" 2>"$tmp/err" &
+watch=$!
+until grep -q 'listening on lo' "$tmp/err" || ! kill -0 $watch 2>/dev/null; do :; done
+if grep -q 'no permission' "$tmp/err"; then
+	ok "live # SKIP no permission to capture"
+	finish
+fi
+if [ "$(id -u)" -eq 0 ]; then
+	until grep -q '^CapEff:[[:space:]]*0*$' /proc/$watch/status ||
+	    ! kill -0 $watch; do :; done
+	check "root is given up" grep -q '^Uid:[[:space:]]*65534' /proc/$watch/status
+fi
+"$bin" demo --policy replace --duration 5 >"$tmp/demo" 2>&1
+until grep -q 'leapfrog' "$tmp/out" || ! kill -0 $watch 2>/dev/null; do :; done
+kill -INT $watch
+wait $watch
+check "^C is a normal end, the exit status says what was found" test $? -eq 1
+check "the first exchange is seen" grep -q 'request initialize' "$tmp/out"
+check "the finding, too" grep -q 'error: leapfrog' "$tmp/out"
+"$bin" analyze "$tmp/live.pcapng" >"$tmp/again"
+check "offline equals live: the same findings of what was saved" \
+    diff <(sed '1,/^$/d' "$tmp/out" | sed '/^session #/,$d') <(sed '/^session #/,$d' "$tmp/again")
+finish
