@@ -358,6 +358,7 @@ model_request(struct model *m, struct mconn *c, const struct model_request *r, s
 	x->post = str_eq(r->method, STR("POST"));
 	x->del = str_eq(r->method, STR("DELETE"));
 	x->has_sid = r->session_id.p != NULL;
+	x->asks_stream = str_find(r->accept, STR("text/event-stream")) != SIZE_MAX;
 	x->modern = is_modern(r->protocol_version) || r->mcp_method.p != NULL;
 	DL_APPEND(c->list, x);
 	tell_conn(m, c);
@@ -510,7 +511,12 @@ find_session(struct model *m, struct mexch *x, const struct model_response *r, s
 		s = session_by_sid(m, x->conn->ep, r->session_id, at);
 	} else if (x->post && x->mcp_msg && x->conn->ep->mcp && r->status / 100 == 2)
 		s = session_logical(m, x, at);
+	else if (x->get && x->asks_stream && !r->event_stream)
+		/* An event stream's first event may tell more. */
+		s = session_find_logical(m, x);
 	else
+		return;
+	if (s == NULL)
 		return;
 	session_hold(m, x, s);
 	if (x->client)

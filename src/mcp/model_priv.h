@@ -113,6 +113,7 @@ struct mexch {
 	bool get, post, del;
 	bool head_lost, modern, init, listen, has_sid, mcp_msg;
 	bool event_stream;		/* response is one */
+	bool asks_stream;		/* Accept names that type */
 	unsigned score;			/* evidence that it is MCP */
 };
 
@@ -148,6 +149,8 @@ struct session *session_by_sid(struct model *, struct endpoint *, struct str sid
 struct session *session_by_uri(struct model *, struct endpoint *, struct str uri, struct at);
 struct session *session_find_uri(struct model *, struct endpoint *, struct str target);
 struct session *session_logical(struct model *, struct mexch *, struct at);
+/* NULL unless that client is known already. */
+struct session *session_find_logical(struct model *, struct mexch *);
 void session_hold(struct model *, struct mexch *, struct session *); /* x->s = s */
 void session_drop(struct model *, struct mexch *);
 /* Emits EV_SESSION when something new is known. */

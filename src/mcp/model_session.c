@@ -265,8 +265,8 @@ session_find_uri(struct model *m, struct endpoint *ep, struct str target)
 /* spec-rules 3.3: without a session id, the client is its address, its
  * authorisation and its software.  Several windows of one product behind one
  * address are one such client: what hangs on it is marked inferred. */
-struct session *
-session_logical(struct model *m, struct mexch *x, struct at at)
+static struct session *
+logical(struct model *m, struct mexch *x, bool make)
 {
 	const char *addr = x->conn->client, *colon = strrchr(addr, ':');
 	struct session *s;
@@ -276,8 +276,22 @@ session_logical(struct model *m, struct mexch *x, struct at at)
 	(void)buf_add(&id, addr, colon ? (size_t)(colon - addr) : strlen(addr));
 	(void)buf_fmt(&id, " %016llx %s", (unsigned long long)x->auth,
 	    x->agent ? x->agent : "");
-	s = get(m, x->conn->ep, '~', buf_str(&id), true);
+	s = get(m, x->conn->ep, '~', buf_str(&id), make);
 	buf_fini(&id);
+	return s;
+}
+
+struct session *
+session_find_logical(struct model *m, struct mexch *x)
+{
+	return logical(m, x, false);
+}
+
+struct session *
+session_logical(struct model *m, struct mexch *x, struct at at)
+{
+	struct session *s = logical(m, x, true);
+
 	if (!s->told) {
 		s->transport = EV_STREAMABLE;
 		s->inferred = true;

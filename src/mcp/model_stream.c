@@ -450,8 +450,11 @@ stream_close(struct model *m, struct mexch *x, enum ev_end end, uint32_t flags, 
 	struct session *s;
 	struct ev e;
 
-	if (!st->told)
+	if (!st->told) {
+		if (x->s == NULL && x->get && x->asks_stream && !x->modern)
+			session_hold(m, x, session_find_logical(m, x));
 		stream_tell(m, x, x->cursor ? EV_RESUMED : EV_STANDALONE);
+	}
 	s = x->s;
 	e = model_ev(x, EV_STREAM_END, EV_S2C, at);
 	e.flags |= flags;
