@@ -1,10 +1,11 @@
 #include "mcpdiag/rule.h"
 
-extern const struct rule rule_leapfrog, rule_orphan, rule_replay;
+extern const struct rule rule_leapfrog, rule_orphan, rule_replay, rule_empty;
 
 const struct rule *const rules_table[] = {
 	&rule_leapfrog,
 	&rule_orphan,
 	&rule_replay,
+	&rule_empty,
 	NULL,
 };
