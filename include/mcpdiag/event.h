@@ -195,6 +195,7 @@ struct ev {
 			struct str code, error;
 			struct str name;	/* tool, resource or prompt */
 			struct str answers;	/* method of the request answered */
+			struct str cancels;	/* id of the request, verbatim */
 			enum ev_channel channel;
 			uint64_t hash;		/* of the message's bytes */
 			bool sse;		/* carried by an event stream */

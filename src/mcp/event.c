@@ -138,7 +138,7 @@ static const struct ev_field comment_fields[] = { F(EVT_STR, text), F_END };
 static const struct ev_field message_fields[] = {
 	FE(kind, ev_msg_names), F(EVT_STR, method), F(EVT_STR, id),
 	F(EVT_STR, code), F(EVT_STR, error), F(EVT_STR, name),
-	F(EVT_STR, answers), FE(channel, ev_channel_names), F(EVT_HASH, hash),
+	F(EVT_STR, answers), F(EVT_STR, cancels), FE(channel, ev_channel_names), F(EVT_HASH, hash),
 	F(EVT_BOOL, sse), F(EVT_BOOL, batch), F(EVT_U32, of), F_END
 };
 #undef U

@@ -393,6 +393,7 @@ msg_ev(struct mexch *x, enum ev_dir dir, const struct rpc_msg *msg, uint64_t has
 	e.u.msg.id = msg->id;
 	e.u.msg.code = msg->code;
 	e.u.msg.error = msg->message;
+	e.u.msg.cancels = msg->cancel_id;
 	e.u.msg.name = msg->name.p ? msg->name : msg->uri;
 	e.u.msg.hash = hash;
 	e.u.msg.batch = msg->batch;
