@@ -1,11 +1,13 @@
 #include "mcpdiag/rule.h"
 
-extern const struct rule rule_leapfrog, rule_orphan, rule_replay, rule_empty;
+extern const struct rule rule_leapfrog, rule_orphan, rule_replay, rule_empty,
+    rule_lost;
 
 const struct rule *const rules_table[] = {
 	&rule_leapfrog,
 	&rule_orphan,
 	&rule_replay,
 	&rule_empty,
+	&rule_lost,
 	NULL,
 };
