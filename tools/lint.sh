@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 2
 
 C_CHECKS="layers foreign cycles banned size tested"
 CHECKS="$C_CHECKS alone man options rules shell"
-COMMANDS="analyze"
+COMMANDS="analyze explain"
 # As in the Makefile, without what needs optimisation.
 CFLAGS="-std=c17 -D_GNU_SOURCE -Iinclude -Wall -Wextra -Wpedantic -Wshadow
 	-Wstrict-prototypes -Wundef -Wvla -Werror -fsyntax-only"
@@ -129,7 +129,8 @@ check_options()
 	[ "$n" -eq 0 ] || verdict options "$n options" "$bad"
 }
 
-# A detector is one file, one row, one man page entry, one unit test row.
+# A detector is one file, one row, one man page entry, one unit test row, and
+# one entry of `mcpdiag explain`.
 check_rules()
 {
 	local bad=0 n=0 f name
@@ -146,6 +147,10 @@ check_rules()
 		if compgen -G 'tests/unit/test_rule*.c' >/dev/null &&
 		    ! grep -qe "\"$name\"" tests/unit/test_rule*.c tests/unit/test_"${name//-/_}".c 2>/dev/null; then
 			echo "$f:1: $name is in no tests/unit/test_rule*.c"
+			bad=1
+		fi
+		if ! grep -qe "\.detector = \"$name\"" src/rules/explain*.c; then
+			echo "$f:1: $name is not in src/rules/explain.c"
 			bad=1
 		fi
 	done

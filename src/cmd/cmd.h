@@ -31,6 +31,6 @@ struct command {
 	int (*run)(const struct command *, int argc, char **argv);
 };
 
-extern const struct command cmd_analyze, cmd_serve, cmd_demo, cmd_watch;
+extern const struct command cmd_analyze, cmd_watch, cmd_explain, cmd_serve, cmd_demo;
 
 #endif

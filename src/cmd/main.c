@@ -5,8 +5,9 @@
 #include "complain.h"
 #include "opts.h"
 
-static const struct command *const commands[] = { &cmd_analyze, &cmd_watch, &cmd_serve, &cmd_demo,
-	NULL };
+static const struct command *const commands[] = {
+	&cmd_analyze, &cmd_watch, &cmd_explain, &cmd_serve, &cmd_demo, NULL,
+};
 
 static const struct command *
 find(const char *name)

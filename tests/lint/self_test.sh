@@ -216,6 +216,12 @@ echo '.\"' >man/zz.1
 finds rules '^src/rules/rule_zz\.c:2: zz-top is in no man page' \
     "a detector without a man page entry"
 
+fresh
+printf 'const struct rule rule_zz = {\n\t.name = "zz-top",\n};\n' >src/rules/rule_zz.c
+printf '.\\" zz-top\n' >man/zz.1
+finds rules '^src/rules/rule_zz\.c:1: zz-top is not in src/rules/explain\.c' \
+    "a detector that mcpdiag explain does not know"
+
 if has shellcheck "shell scripts"; then
 	fresh
 	printf '#!/bin/sh\nrm -rf %s1/x\n' '$' >tools/zz.sh
