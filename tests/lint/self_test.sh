@@ -97,7 +97,7 @@ finds foreign '^src/net/zz\.c:1: <zlib\.h>: belongs in src/base/inflate\.c only'
 
 fresh
 printf '#include <microhttpd.h>\n' >src/net/zz.c
-finds foreign '^src/net/zz\.c:1: <curl/curl\.h>: a foreign header without a row' \
+finds foreign '^src/net/zz\.c:1: <microhttpd\.h>: a foreign header without a row' \
     "a library nobody chose"
 
 fresh
