@@ -37,6 +37,6 @@ void pipeline_file(struct pipeline *, const struct source_file *);
 void pipeline_note(struct pipeline *, const char *name, const char *text);
 void pipeline_end(struct pipeline *);
 /* Owned by the pipeline; complete after pipeline_end(). */
-const struct timeline *pipeline_timeline(const struct pipeline *);
+struct timeline *pipeline_timeline(struct pipeline *);
 
 #endif

@@ -85,6 +85,12 @@ const struct tl_session *timeline_session_n(const struct timeline *, uint32_t n)
 const struct tl_stream *timeline_stream_n(const struct timeline *, uint32_t n);
 /* Final findings, in printed order; valid as long as the engine's. */
 const struct finding *timeline_finding(const struct timeline *, uint32_t i);
+/* Takes out the findings for which `hide` says so; how many they were.  Later
+ * calls of timeline_finding() do not show them. */
+uint32_t timeline_hide(struct timeline *, bool (*hide)(void *, const struct finding *),
+    void *arg);
+/* How many of the findings taken out were warnings or errors. */
+uint32_t timeline_hidden(const struct timeline *);
 /* The EV_END totals (all zero before it). */
 const struct ev *timeline_total(const struct timeline *);
 uint64_t timeline_dropped_streams(const struct timeline *);

@@ -30,12 +30,15 @@ struct verdict {
 	bool readable;		/* HTTP counts mean something */
 	bool truncated;		/* packets or a file are cut short */
 	uint32_t n_severity[3];	/* findings, by enum severity */
+	const struct finding *first;	/* that the text is about, or NULL */
 	struct reason *reasons;	/* those that hide come first */
 	uint32_t n_reasons;
 };
 
 struct verdict *verdict_new(const struct timeline *);
 void verdict_free(struct verdict *);
+/* Adds a reason that hides nothing, such as what an option leaves out. */
+void verdict_note(struct verdict *, const char *name, const char *text);
 const char *verdict_name(enum verdict_kind);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "complain.h"
+#include "gate.h"
 #include "input.h"
 #include "mcpdiag/ndjson.h"
 #include "mcpdiag/pipeline.h"
@@ -24,6 +25,7 @@ enum {
 	O_FILTER = OPT_OWN, O_READ, O_FORMAT, O_OUTPUT, O_COUNT, O_QUIET,
 	O_VERBOSE, O_LINES, O_NUMERIC, O_COLOR, O_FAIL_ON, O_REQUIRE_MCP,
 	O_ALLOW_INCOMPLETE, O_LIMIT, O_SHOW_SECRETS, O_KEYLOG, O_DIVIDE,
+	O_ONLY, O_IGNORE,
 };
 
 static const struct opt options[] = {
@@ -38,6 +40,8 @@ static const struct opt options[] = {
 	{ O_NUMERIC, 'n', "numeric", NULL, "no effect: names are never looked up" },
 	{ O_COLOR, 0, "color", "WHEN", "auto (default), always or never" },
 	{ O_FAIL_ON, 0, "fail-on", "LEVEL", "exit 1 from: info, warning, error (default), none" },
+	{ O_ONLY, 0, "only", "DETECTOR,...", "findings of these only; DETECTOR/VARIANT too" },
+	{ O_IGNORE, 0, "ignore", "DETECTOR,...", "no findings of these" },
 	{ O_REQUIRE_MCP, 0, "require-mcp", NULL, "exit 3 when there is no MCP" },
 	{ O_ALLOW_INCOMPLETE, 0, "allow-incomplete", NULL, "exit 0 instead of 6" },
 	{ O_SHOW_SECRETS, 0, "show-secrets", NULL, "session ids and tokens as they are" },
@@ -68,6 +72,8 @@ struct run {
 	enum severity fail_on;
 	const char *color;
 	unsigned divide;
+	struct gate gate;
+	struct ndjson *nd;
 };
 
 /* The one thing a signal handler can reach. */
@@ -218,6 +224,10 @@ set(struct run *r, int id, const char *arg)
 		return set_color(r, arg);
 	case O_FAIL_ON:
 		return set_fail_on(r, arg);
+	case O_ONLY:
+		return gate_add(&r->gate.only, "--only", arg) ? 0 : STATUS_USAGE;
+	case O_IGNORE:
+		return gate_add(&r->gate.ignore, "--ignore", arg) ? 0 : STATUS_USAGE;
 	case O_REQUIRE_MCP:
 		r->require_mcp = true;
 		return 0;
@@ -244,7 +254,11 @@ set(struct run *r, int id, const char *arg)
 static void
 to_ndjson(void *arg, const struct ev *e)
 {
-	ndjson_event(arg, e);
+	struct run *r = arg;
+
+	if (e->type == EV_FINDING && !gate_passes(&r->gate, e->u.finding))
+		return;
+	ndjson_event(r->nd, e);
 }
 
 static void
@@ -357,6 +371,28 @@ print(struct run *r, struct output *o, const struct timeline *tl,
 		sink_text(&o->out, tl, v, &opts);
 }
 
+static bool
+is_gated(void *arg, const struct finding *f)
+{
+	return !gate_passes(arg, f);
+}
+
+/* The verdict on the findings that count, and what was taken out of them. */
+static struct verdict *
+judge(struct run *r, struct timeline *tl)
+{
+	uint32_t gated = timeline_hide(tl, is_gated, &r->gate);
+	struct verdict *v = verdict_new(tl);
+	char text[128];
+
+	if (gated) {
+		(void)snprintf(text, sizeof text, "%u finding%s left out by --only or "
+		    "--ignore", gated, gated == 1 ? " is" : "s are");
+		verdict_note(v, "gate", text);
+	}
+	return v;
+}
+
 static int
 exit_status(const struct run *r, const struct verdict *v)
 {
@@ -379,15 +415,15 @@ exit_status(const struct run *r, const struct verdict *v)
 static int
 run_pipeline(struct run *r, struct output *o, bool events)
 {
-	struct ndjson *nd = ndjson_new(&o->out);
 	struct verdict *v = NULL;
 	struct pipeline *p;
 	struct errmsg em;
 	int rc;
 
+	r->nd = ndjson_new(&o->out);
 	if (r->format == FORMAT_NDJSON && r->quiet < 2) {
 		r->pipe.tap = to_ndjson;
-		r->pipe.arg = nd;
+		r->pipe.arg = r;
 		o->out.lines = r->lines || o->tty;
 	}
 	p = pipeline_new(&r->pipe);
@@ -399,7 +435,7 @@ run_pipeline(struct run *r, struct output *o, bool events)
 		pipeline_note(p, "keylog", "the key log was not used: this version "
 		    "does not decrypt TLS");
 	pipeline_end(p);
-	v = verdict_new(pipeline_timeline(p));
+	v = judge(r, pipeline_timeline(p));
 	print(r, o, pipeline_timeline(p), v);
 	rc = output_done(o, &em);
 	if (rc < 0) {
@@ -410,7 +446,7 @@ run_pipeline(struct run *r, struct output *o, bool events)
 out:
 	verdict_free(v);
 	pipeline_free(p);
-	ndjson_free(nd);
+	ndjson_free(r->nd);
 	return rc;
 }
 
@@ -490,6 +526,7 @@ run_analyze(const struct command *cmd, int argc, char **argv)
 	if (rc == 0)
 		rc = start(&r);
 out:
+	gate_fini(&r.gate);
 	free(r.files);
 	return rc;
 }

@@ -434,8 +434,8 @@ pipeline_end(struct pipeline *p)
 	model_end(p->model, &p->total, p->now);
 }
 
-const struct timeline *
-pipeline_timeline(const struct pipeline *p)
+struct timeline *
+pipeline_timeline(struct pipeline *p)
 {
 	return p->timeline;
 }

@@ -57,6 +57,7 @@ struct timeline {
 	uint32_t n_files, cap_files;
 	const struct finding **findings;
 	uint32_t n_findings, cap_findings;
+	uint32_t n_hidden;	/* of the findings, warnings and errors */
 	struct recent *recent;
 	struct ev total;
 };

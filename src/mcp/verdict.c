@@ -232,6 +232,18 @@ say_fault(struct buf *b, const struct verdict *v, const struct timeline *tl)
 		(void)buf_fmt(b, "; and %u more finding%s", more, S(more));
 }
 
+static void
+say_clean(struct buf *b, const struct timeline *tl)
+{
+	uint32_t n = timeline_hidden(tl);
+
+	if (n)
+		(void)buf_fmt(b, "no fault found beside the %u left out, in ", n);
+	else
+		(void)buf_adds(b, STR("no fault found in "));
+	say_what_was_read(b, tl);
+}
+
 /* Whether a filter kept packets out (a note of the pipeline says so). */
 static bool
 filtered(const struct timeline *tl)
@@ -258,8 +270,7 @@ say(struct verdict *v, const struct timeline *tl)
 		say_fault(&b, v, tl);
 		break;
 	case VERDICT_CLEAN:
-		(void)buf_adds(&b, STR("no fault found in "));
-		say_what_was_read(&b, tl);
+		say_clean(&b, tl);
 		break;
 	case VERDICT_UNKNOWN:
 		(void)buf_fmt(&b, "cannot tell: %s", v->reasons[0].text);
@@ -325,8 +336,17 @@ verdict_new(const struct timeline *tl)
 	note_reasons(&m);
 	sort_reasons(v);
 	v->kind = judge(v, tl);
+	v->first = v->kind == VERDICT_FAULT ? timeline_finding(tl, 0) : NULL;
 	say(v, tl);
 	return v;
+}
+
+void
+verdict_note(struct verdict *v, const char *name, const char *text)
+{
+	v->reasons = xrealloc(v->reasons, (v->n_reasons + 1) * sizeof *v->reasons);
+	v->reasons[v->n_reasons++] = (struct reason){ xmemdup0(name, strlen(name)),
+	    xmemdup0(text, strlen(text)), false };
 }
 
 void

@@ -222,6 +222,17 @@ finding_where(struct page *g, const struct finding *f)
 	}
 }
 
+static const struct finding *
+finding_n(const struct page *g, uint32_t n)
+{
+	const struct finding *f;
+
+	for (uint32_t i = 0; (f = timeline_finding(g->tl, i)) != NULL; i++)
+		if (f->n == n)
+			return f;
+	return NULL;
+}
+
 static void
 finding_head(struct page *g, const struct finding *f, size_t in)
 {
@@ -245,7 +256,7 @@ finding_head(struct page *g, const struct finding *f, size_t in)
 		    f->first.pkt);
 	if (f->last.pkt > f->first.pkt)
 		say(g, " to %u", f->last.pkt);
-	if (f->consequence_of)
+	if (f->consequence_of && finding_n(g, f->consequence_of))
 		say(g, "; it follows from the above");
 	wrap(g, in + strlen(severity_name(f->severity)) + 2 + strlen(f->detector),
 	    in + 2);
@@ -294,17 +305,6 @@ finding(struct page *g, const struct finding *f, size_t in, bool title)
 	}
 }
 
-static const struct finding *
-finding_n(const struct page *g, uint32_t n)
-{
-	const struct finding *f;
-
-	for (uint32_t i = 0; (f = timeline_finding(g->tl, i)) != NULL; i++)
-		if (f->n == n)
-			return f;
-	return NULL;
-}
-
 /* The start of the chain that a finding belongs to, and how far it is. */
 static const struct finding *
 root_of(const struct page *g, const struct finding *f, size_t *depth)
@@ -331,7 +331,7 @@ findings(struct page *g)
 			continue;
 		if (i || !g->opts->findings_only)
 			out_eol(g->o);
-		finding(g, root, 0, i || g->opts->findings_only);
+		finding(g, root, 0, root != g->v->first || g->opts->findings_only);
 		for (uint32_t k = 0; (f = timeline_finding(g->tl, k)) != NULL; k++)
 			if (f != root && root_of(g, f, &depth) == root) {
 				out_eol(g->o);
