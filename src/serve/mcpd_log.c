@@ -204,7 +204,7 @@ log_response(struct mcpd *m, struct hreq *req, unsigned status, const char *type
 	r.session_id = sid;
 	r.content_type = str_c(type);
 	r.event_stream = type && strcmp(type, "text/event-stream") == 0;
-	r.framing = r.event_stream ? "chunked" : "content-length";
+	r.framing = r.event_stream ? "chunked" : status == 204 ? "none" : "content-length";
 	model_response(l->model, e->x, &r, now(l));
 }
 
@@ -237,7 +237,7 @@ log_event(struct mcpd *m, struct hreq *req, struct str name, struct str id,
 	v.dispatched = data.p != NULL;
 	v.data = data.n > 0;
 	v.bytes = data.n;
-	v.hash = map_digest(data.p, data.n);
+	v.hash = data.n > 0 ? map_digest(data.p, data.n) : 0;
 	v.uri = str_eq(name, STR("endpoint")) ? data : STR_NONE;
 	v.retry_ms = retry_ms;
 	v.id_after_data = m->o.channel.policy != CHAN_SHADOW_PROMOTE && id.p;
