@@ -438,6 +438,32 @@ write_leapfrog(const struct lf *s, struct draft *d, uint32_t listeners, bool sur
 	    (unsigned long long)s->returning, (unsigned long long)s->takeovers);
 }
 
+/* An end may be judged after later ones, and come before its request. */
+static struct at
+first_of(const struct lf *s)
+{
+	struct at first = s->kept[0].by.request;
+
+	for (uint32_t i = 0; i < s->n_kept; i++) {
+		if (s->kept[i].by.request.t < first.t)
+			first = s->kept[i].by.request;
+		if (s->kept[i].end.t < first.t)
+			first = s->kept[i].end;
+	}
+	return first;
+}
+
+static struct at
+last_of(const struct lf *s)
+{
+	struct at last = s->kept[0].end;
+
+	for (uint32_t i = 1; i < s->n_kept; i++)
+		if (s->kept[i].end.t >= last.t)
+			last = s->kept[i].end;
+	return last;
+}
+
 static void
 report(struct leapfrog *r, struct lf *s, bool early)
 {
@@ -471,8 +497,7 @@ report(struct leapfrog *r, struct lf *s, bool early)
 	write_fix(r, s, d);
 	write_facts(s, d, listeners);
 	write_evidence(s, d);
-	draft_span(d, s->kept[0].end.pkt && s->kept[0].end.t < s->kept[0].by.request.t ?
-	    s->kept[0].end : s->kept[0].by.request, s->kept[s->n_kept - 1].end);
+	draft_span(d, first_of(s), last_of(s));
 	draft_count(d, s->takeovers, back, max - back > back - min ? max - back : back - min);
 	if (early)
 		draft_tell(d);
