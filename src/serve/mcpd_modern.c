@@ -250,6 +250,11 @@ modern_listen(struct answer *a, const struct call *c)
 		answer_done(a, buf_str(&m->out));
 		return;
 	}
+	if (c->id.n > MAX_KEPT) {
+		rpc_error(&m->out, c->id, INVALID_PARAMS, "id is too long", STR_NONE);
+		answer_done(a, buf_str(&m->out));
+		return;
+	}
 	l = xcalloc(1, sizeof *l + c->id.n);
 	l->a = a;
 	a->refs++;

@@ -25,6 +25,8 @@ enum {
 	MAX_JOBS = 64,			/* requests of a session that run */
 	MAX_SUBSCRIPTIONS = 64,		/* resource URIs of a session */
 	MAX_LISTENS = 1024,		/* of 2026-07-28, of all clients */
+	MAX_KEPT = 64 << 10,		/* of a client's text that waits: an id, a
+					 * token, a URI */
 	MAX_TEXT = 8 << 20,		/* of one message we send */
 	EMIT_BATCH = 64,		/* messages in one turn of the loop */
 	SID_LEN = 32,

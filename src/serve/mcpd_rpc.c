@@ -215,6 +215,8 @@ subscribe(struct answer *a, const struct call *c, bool on)
 {
 	if (arg_str(c, ARG_URI).n == 0)
 		fail(a, c, PROTOCOL_ERROR, "uri is missing");
+	else if (arg_str(c, ARG_URI).n > MAX_KEPT)
+		fail(a, c, PROTOCOL_ERROR, "uri is too long");
 	else if (!session_subscribe(a->s, arg_str(c, ARG_URI), on))
 		fail(a, c, -32603, "Too many subscriptions");
 	else

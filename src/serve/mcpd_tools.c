@@ -80,6 +80,10 @@ job_new(struct answer *a, const struct call *c, enum tool tool, loop_fn *run)
 		error(a, c->id, -32603, "Too many requests are running", STR_NONE);
 		return NULL;
 	}
+	if (c->id.n > MAX_KEPT || token.raw.n > MAX_KEPT || uri.n > MAX_KEPT) {
+		error(a, c->id, -32602, "An id, token or URI is too long", STR_NONE);
+		return NULL;
+	}
 	j = xcalloc(1, sizeof *j + c->id.n + token.raw.n + 2 + uri.n);
 	j->a = a;
 	a->refs++;

@@ -346,8 +346,15 @@ def many():
                     raise RuntimeError("not 200")
         sid = initialize(c)
         for i in range(64):
-            c.send(http("POST", rpc("resources/subscribe", i, uri="u" * 100000 + str(i)), sid))
+            c.send(http("POST", rpc("resources/subscribe", i, uri="u" * 60000 + str(i)), sid))
             c.response()
+        for m in (rpc("resources/subscribe", 1, uri="u" * 70000), call("i" * 70000, "slow", ms=9),
+                  call(1, "emit", uri="u" * 70000, n=2, interval_ms=9),
+                  rpc("tools/call", 1, name="slow", _meta={"progressToken": "t" * 70000})):
+            c.send(http("POST", m, sid))
+            body = c.response()[2]
+            if b"-32602" not in body:
+                raise RuntimeError(f"{m['method']}: {body[:300]!r}")
         over(many.__doc__, s)
 
 

@@ -237,10 +237,11 @@ read_all(struct fuzz *f)
 		ssize_t n = 1;
 
 		while (c->fd >= 0 && n > 0) {
-			char *p = buf_room(&c->got, 65536);
+			char piece[4096];
 
-			n = p ? recv(c->fd, p, 65536, MSG_DONTWAIT) : 0;
-			c->got.n += n > 0 ? (size_t)n : 0;
+			n = recv(c->fd, piece, sizeof piece, MSG_DONTWAIT);
+			if (n > 0)
+				(void)buf_add(&c->got, piece, (size_t)n);
 		}
 		learn_sid(c);
 	}

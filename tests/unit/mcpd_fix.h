@@ -28,7 +28,7 @@
 #include "mcpdiag/loop.h"
 #include "mcpdiag/mcpd.h"
 
-enum { CLIENTS = 8, STEPS = 16, SMALL = 4096 };
+enum { CLIENTS = 8, STEPS = 20, SMALL = 4096 };
 
 struct step {
 	int c;
