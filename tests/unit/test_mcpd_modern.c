@@ -59,6 +59,8 @@ static const struct scene calls[] = {
 	    { 0, NAMED("tools/call", "=?base64?ZWNobx==?=", REQ("4", "tools/call",
 	      "\"name\":\"echo\"," META)), BAD("400", "4", "-32020")
 	      MISMATCH("=?base64?ZWNobx==?=", "echo") },
+	    { 0, NAMED("tools/call", "=?base64?ZmFpbA==?=", REQ("4", "tools/call",
+	      "\"name\":\"echo\"," META)), BAD("400", "4", "-32020") "[end]" },
 	    { 0, NAMED("tools/call", "=?base64?ZWNo", REQ("5", "tools/call",
 	      "\"name\":\"echo\"," META)), BAD("400", "5", "-32020") "[end]" },
 	    { 0, NAMED("tools/call", "=?base64?=", REQ("6", "tools/call",
