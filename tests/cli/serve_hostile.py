@@ -140,9 +140,9 @@ ODD = ["", "x" * 70000, '"', "\\", "\n", "\r\n", "\0", "\u2028", "a\ndata: {\"ev
 NONE = [None, True, {"a": ["\n"]}, ["\n", "\r"], 1e308, -0.0, 10 ** 40]
 
 
-def echoes():
+def echoes(*args):
     """whatever is echoed"""
-    with run() as s:
+    with run(*args) as s:
         c = Conn(s)
         c.send(http("POST", rpc("initialize", "\n\"", protocolVersion="\n2025-11-25\r\n",
                                 capabilities={"sampling": {}, "elicitation": {}},
@@ -151,7 +151,7 @@ def echoes():
         check_answer(head, body, "initialize")
         sid = re.search(r"Mcp-Session-Id: (\S+)", head).group(1)
         g = Conn(s)
-        g.send(http("GET", sid=sid)).until("data: \n\n")
+        g.send(http("GET", sid=sid)).until("retry: 3000\n")
         n = 0
         for v in ODD + NONE:
             # Tokens and values between them, with newlines where JSON has them.
@@ -180,13 +180,13 @@ def echoes():
                 p = Conn(s)
                 p.send(http("POST", call(1, tool, **{key: v}), sid))
                 p.until("\ndata: {")
-                q = check_json(b"{" + p.until("\n\n").strip(), f"{tool} {v}")
+                q = check_json(b"{" + p.until("\n").strip(), f"{tool} {v}")
                 c.send(http("POST", json.dumps(
                     {"jsonrpc": "2.0", "id": q["id"], "result": {
                         "action": v, "content": {"type": "text", "text": v}}}, indent=0), sid))
                 c.response()
                 p.until("\ndata: {")
-                check_json(b"{" + p.until("\n\n").strip(), f"{tool} {v}")
+                check_json(b"{" + p.until("\n").strip(), f"{tool} {v}")
                 p.until("\r\n0\r\n\r\n")
                 p.close()
         c.send(http("POST", call(1, "emit"), sid)).response()
@@ -195,10 +195,20 @@ def echoes():
             line = line.split(b"\r")[-1]
             if line.startswith(b"data: {"):
                 check_json(line[6:], "GET")
-            elif not re.match(rb"$|:[ a-z]*$|id: g1-\d+$|retry: \d+$", line):
+            elif not re.match(rb"$|:[ a-z]*$|data: $|id: (g1-)?\d+$|retry: \d+$", line):
                 raise RuntimeError(f"GET: {line!r}")
         ok(f"{n} odd messages", True)
-        over(echoes.__doc__, s)
+        over(" ".join([echoes.__doc__, *args]), s)
+
+
+def echoes_json():
+    """whatever is echoed, in JSON"""
+    echoes("--json")
+
+
+def echoes_rmcp():
+    """whatever is echoed, by rmcp's server"""
+    echoes("--policy", "replace")
 
 
 def modern():
@@ -369,4 +379,5 @@ def slow():
         over(slow.__doc__, s)
 
 
-tests(garbage, bodies, echoes, modern, headers, early, pipelined, many, slow)
+tests(garbage, bodies, echoes, echoes_json, echoes_rmcp, modern, headers, early, pipelined,
+      many, slow)
