@@ -184,9 +184,11 @@ static const struct scene jobs[] = {
 	    { 0, POST("0", NOTE("notifications/cancelled", "\"requestId\":{}")),
 	      "HTTP/1.1 202\n[end]" },
 	    { 0, POST("0", NOTE("notifications/cancelled", "")), "HTTP/1.1 202\n[end]" },
+	    /* None of those was it: it can still be resumed. */
+	    { 3, GET_AFTER("0", "r2-0"), OK }, { 2, NULL, "[end]" },
 	    { 0, POST("0", NOTE("notifications/cancelled", "\"requestId\":7")),
 	      "HTTP/1.1 202\n[end]" },
-	    { 2, NULL, "!\"id\":7\n[end]" },
+	    { 3, NULL, "!data\n[end]" },
 	    { 0, POST("0", NOTE("notifications/cancelled", "\"requestId\":\"a\"")),
 	      "HTTP/1.1 202\n[end]" },
 	    { 1, NULL, "!\"id\":\"a\"\n[end]" },

@@ -139,6 +139,10 @@ static const struct scene legacy[] = {
 	    { 1, "POST /messages\n\n" INIT("2024-11-05"), "HTTP/1.1 404\n[end]" },
 	    { 1, "POST /sse\n\n" INIT("2024-11-05"), "HTTP/1.1 404\n[end]" },
 	    { 1, "GET /messages", "HTTP/1.1 404\n[end]" } } },
+	{ "a session of the other transport", "legacy", {
+	    BEGIN(0, D11),
+	    { 1, "POST /messages?sessionId=$0\n\n" REQ("1", "ping", ""),
+	      "HTTP/1.1 404\n[end]" } } },
 };
 
 static void
@@ -330,6 +334,45 @@ read_much(struct mfix *f)
 	return f->c[1].got.n >= f->seen;
 }
 
+/* The shadow gets all that did not leave, also what was not even queued. */
+static void
+test_slow_primary(void **state)
+{
+	char text[64];
+	struct mfix f;
+	struct str s;
+	size_t at;
+	unsigned long first, last = 0;
+	int rounds = 0;
+
+	(void)state;
+	slow_reader(&f, "backlog=50000");
+	mfix_send(&f, 3, GET("0"));
+	mfix_want(&f, 3, OK ": shadow\nid: g2-0\n^^");
+	f.sessions = 1;
+	f.streams = 1;
+	while (!mfix_has(&f)) {
+		emit(&f, 1);
+		assert_true(++rounds < 100000);
+	}
+	(void)snprintf(text, sizeof text, "promoted\nid: g2-%d\n^^", rounds);
+	mfix_want(&f, 3, text);
+	s = buf_str(&f.c[3].text);
+	at = str_find(s, STR("promoted"));
+	for (first = 0; (at = str_find(s, STR("\nid: g2-"))) != SIZE_MAX; last++) {
+		unsigned long k = strtoul(s.p + at + 8, NULL, 10);
+
+		s = str_of(s.p + at + 8, s.n - at - 8);
+		if (first == 0)
+			first = last = k;
+		assert_int_equal(k, last);
+	}
+	assert_int_equal(last, (unsigned long)rounds + 1);
+	/* What was in the kernel is lost to it; the backlog is not. */
+	assert_true(first > 1 && first < (unsigned long)rounds - 100);
+	mfix_fini(&f);
+}
+
 /* It reads some of what waits for it and leaves: what it has had by then does
  * not come again; also when there are comments in between. */
 static void
@@ -463,6 +506,7 @@ main(void)
 		cmocka_unit_test(test_policies),
 		cmocka_unit_test(test_legacy),
 		cmocka_unit_test(test_slow_reader),
+		cmocka_unit_test(test_slow_primary),
 		cmocka_unit_test(test_slow_leaver),
 		cmocka_unit_test(test_streams_limit),
 		cmocka_unit_test(test_shutdown),
