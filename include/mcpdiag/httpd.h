@@ -84,6 +84,8 @@ void httpd_free(struct httpd *);
 uint16_t httpd_port(const struct httpd *);
 /* Open connections. */
 uint32_t httpd_conns(const struct httpd *);
+/* Whether complete answers wait for the sockets to take them. */
+bool httpd_draining(const struct httpd *);
 /* Bound addresses as text ("127.0.0.1:8080"), n from 0; NULL past the end. */
 const char *httpd_address(const struct httpd *, unsigned n);
 

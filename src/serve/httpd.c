@@ -282,6 +282,12 @@ httpd_conns(const struct httpd *d)
 	return d->n_conns;
 }
 
+bool
+httpd_draining(const struct httpd *d)
+{
+	return d->list[HC_DRAIN].head != NULL;
+}
+
 const char *
 httpd_address(const struct httpd *d, unsigned n)
 {

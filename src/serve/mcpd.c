@@ -7,7 +7,8 @@
 #include "mcpdiag/xmem.h"
 
 #define MAX_STREAMS 1024	/* of one session, whatever the policy */
-#define GRACE (100 * NS_MS)	/* for the last bytes to leave */
+#define GRACE (20 * NS_MS)	/* for the last bytes to leave: a look, */
+#define GRACE_MAX NS_S		/* and when it is the last */
 #define EMPTY_200 STR("{}")
 
 /* ---- what is asked for, and by whom ---- */
@@ -586,7 +587,10 @@ on_stopped(void *arg)
 {
 	struct mcpd *m = arg;
 
-	m->stopped(m->stopped_arg);
+	if (httpd_draining(m->http) && loop_mono(m->loop) < m->stop_by)
+		loop_timer_set(m->stop_timer, GRACE);
+	else
+		m->stopped(m->stopped_arg);
 }
 
 void
@@ -618,6 +622,7 @@ mcpd_shutdown(struct mcpd *m, loop_fn *done, void *arg)
 		modern_stop(m->jobs);
 	while (m->table)
 		session_end(m->table);
+	m->stop_by = loop_mono(m->loop) + GRACE_MAX;
 	m->stop_timer = loop_timer_new(m->loop, on_stopped, m);
 	loop_timer_set(m->stop_timer, GRACE);
 }

@@ -213,6 +213,7 @@ struct mcpd {
 	struct mcpd_log *log;		/* NULL: no events wanted */
 	bool stopping;
 	struct loop_timer *stop_timer;
+	ns_t stop_by;
 	loop_fn *stopped;
 	void *stopped_arg;
 };

@@ -498,6 +498,41 @@ test_shutdown(void **state)
 	}
 }
 
+/* It waits for what is on its way to clients that read, and a second at most
+ * for others. */
+static void
+test_shutdown_waits(void **state)
+{
+	struct mcpd_opts o;
+	struct mfix f;
+	ns_t begun;
+
+	(void)state;
+	for (int deaf = 0; deaf < 2; deaf++) {
+		mfix_options(&o, "json");
+		mfix_init(&f, &o);
+		mfix_send(&f, 0, "POST\n\n" INIT(D11));
+		mfix_want(&f, 0, OK "[end]");
+		mfix_send(&f, 1, "@small");
+		mfix_send(&f, 1, "@deaf");
+		mfix_send(&f, 1, POST("0", CALL("1", "big", "\"bytes\":4000000")));
+		mfix_send(&f, 0, POST("0", CALL("1", "slow", "\"ms\":1")));
+		mfix_want(&f, 0, OK "[end]");
+		begun = loop_mono(f.loop);
+		mfix_send(&f, 0, "@stop");
+		if (!deaf)
+			mfix_send(&f, 1, "@hear");
+		mfix_run(&f, stopped);
+		if (deaf)
+			assert_true(loop_mono(f.loop) - begun >= NS_S);
+		mcpd_free(f.m);
+		f.m = NULL;
+		mfix_send(&f, 1, "@hear");
+		mfix_want(&f, 1, deaf ? "![end]\n[fin]" : "[end]");
+		mfix_fini(&f);
+	}
+}
+
 int
 main(void)
 {
@@ -510,6 +545,7 @@ main(void)
 		cmocka_unit_test(test_slow_leaver),
 		cmocka_unit_test(test_streams_limit),
 		cmocka_unit_test(test_shutdown),
+		cmocka_unit_test(test_shutdown_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
