@@ -33,7 +33,7 @@ struct loop {
 	uint64_t cursor;		/* then what they ask for */
 	uint64_t asked;			/* cursor of its first GET */
 	bool one_cursor;		/* all had that one */
-	uint32_t n, useful, coupled, primed, truncated, torn, events;
+	uint32_t n, useful, coupled, truncated, torn, events;
 	ns_t gaps[N_GAPS], lives[N_GAPS];	/* rings */
 	uint32_t n_gaps, n_lives;
 	struct got kept[N_KEPT], last;
@@ -72,6 +72,7 @@ struct ea {				/* one session */
 	struct posts told;
 	struct got finished, finished_last;	/* empty answers to finished POSTs */
 	uint32_t n_finished, n_gets, n_loops_fired;
+	bool invites;			/* some GET stream said to come back */
 	bool over;
 };
 
@@ -247,7 +248,6 @@ extend(struct ea *s, struct loop *l, const struct due *d, bool coupled)
 	l->useful += g->messages > 0;	/* repeats, too: replay-loop */
 	l->events += g->data;
 	l->coupled += coupled;
-	l->primed += g->primed;
 	l->truncated += g->how == EV_TRUNCATED;
 	l->torn += got_torn(g);
 	l->others = d->others > l->others ? d->others : l->others;
@@ -343,17 +343,18 @@ fix_loop(const struct empty *r, const struct ea *s, struct draft *d, bool finish
 		    "as failures, wait longer each time, and give up.");
 }
 
-/* A server that polls says when to come back and holds each stream a while. */
+/* A server that polls says when to come back, if not on each stream, and
+ * holds each a while. */
 static bool
-polls(const struct loop *l)
+polls(const struct ea *s, const struct loop *l)
 {
-	return l->primed * 3 >= l->n && l->truncated == 0 && life_of(l) >= HELD;
+	return s->invites && l->truncated == 0 && life_of(l) >= HELD;
 }
 
 static void
 report_loop(struct empty *r, struct ea *s, const struct loop *l)
 {
-	bool frozen = l->one_cursor, poll = polls(l);
+	bool frozen = l->one_cursor, poll = polls(s, l);
 	struct idrec *post = l->last.givers == 1 ?
 	    idtab_get(&s->posts, l->last.resumes) : NULL;
 	bool finished = frozen && post && post->a == 2;
@@ -550,6 +551,7 @@ on_ended(struct empty *r, struct ea *s, const struct got *g)
 	    idtab_get(&s->posts, g->resumes) : NULL;
 
 	s->n_open -= s->n_open > 0;
+	s->invites |= g->primed;
 	if (post)
 		post->a = 2;
 	if (s->n_due == MAX_DUE)
