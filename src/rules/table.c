@@ -1,13 +1,14 @@
 #include "mcpdiag/rule.h"
 
 extern const struct rule rule_leapfrog, rule_orphan, rule_replay, rule_empty,
-    rule_lost;
+    rule_idle_cut, rule_lost;
 
 const struct rule *const rules_table[] = {
 	&rule_leapfrog,
 	&rule_orphan,
 	&rule_replay,
 	&rule_empty,
+	&rule_idle_cut,
 	&rule_lost,
 	NULL,
 };

@@ -1,0 +1,414 @@
+/* idle-cut: streams of one path that die of a timer.  DETECTORS "idle-cut".
+ *
+ * Of each stream that the server, or somebody on the way, has ended, its age, its
+ * silence and the time since its session's last request are kept; which of them is
+ * the same each time names the timer (rule_idle_cut_say.c). */
+#include <stdlib.h>
+
+#include "rule_idle_cut_priv.h"
+
+#define MIN_AGE (500 * NS_MS)	/* younger ones died of something else */
+#define PAUSE NS_S		/* shorter ones are not worth a note */
+#define EARLY (5 * NS_MS)	/* reordered capture */
+#define NEAR (60 * NS_MS)	/* an end this close to a GET is a takeover */
+#define STOP (100 * NS_MS)	/* what closes within this closes together */
+#define MAX_SESSION_CUTS 64
+#define MAX_CUTS 65536
+#define EVERY (10 * NS_S)	/* judged so often while time passes */
+
+struct live {			/* an open stream */
+	UT_hash_handle hh;
+	uint32_t stream, conn, x, flags;
+	enum ev_kind kind;
+	uint64_t group, server;
+	struct at head;
+	ns_t last, survived;
+	bool ids;
+};
+
+static void
+free_session(struct kept *k)
+{
+	struct ic *s = (struct ic *)k;
+
+	free(s->cuts);
+	free(s);
+}
+
+static void *
+new(struct engine *e, const struct limits *lim)
+{
+	struct idle_cut *r = xcalloc(1, sizeof *r);
+
+	r->engine = e;
+	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	r->whos.max = lim->flows;
+	r->max_live = lim->streams;
+	idtab_init(&r->survived, (uint32_t)lim->endpoints);
+	idtab_init(&r->answers, (uint32_t)lim->endpoints);
+	return r;
+}
+
+static void
+drop_live(struct idle_cut *r, struct live *v)
+{
+	HASH_DEL(r->live, v);
+	free(v);
+}
+
+static void
+free_rule(void *arg)
+{
+	struct idle_cut *r = arg;
+
+	while (r->live)
+		drop_live(r, r->live);
+	keeper_fini(&r->sessions);
+	who_fini(&r->whos);
+	idtab_fini(&r->survived);
+	idtab_fini(&r->answers);
+	free(r);
+}
+
+static struct ic *
+find(struct idle_cut *r, uint32_t n)
+{
+	return (struct ic *)keeper_find(&r->sessions, n);
+}
+
+static struct ic *
+session(struct idle_cut *r, uint32_t n)
+{
+	struct ic *s = find(r, n);
+
+	if (s == NULL) {
+		s = xcalloc(1, sizeof *s);
+		keeper_add(&r->sessions, &s->of, n);
+	}
+	return s;
+}
+
+static struct live *
+live(const struct idle_cut *r, uint32_t stream)
+{
+	struct live *v;
+
+	HASH_FIND(hh, r->live, &stream, sizeof stream, v);
+	return v;
+}
+
+/* ---- takeovers and stops ---- */
+
+/* A GET that takes the place of the stream, as in leapfrog. */
+static void
+couple(struct cut *c, const struct ic_get *g)
+{
+	ns_t later = g->head > g->request ? g->head : g->request;
+
+	if (g->x == c->x || (g->previous && g->previous == c->stream))
+		return;
+	if (g->request > c->at.t + EARLY || later < c->at.t - NEAR)
+		return;
+	/* It waited for its head long before and long after: no relation. */
+	if (g->head > c->at.t + NEAR && g->request < c->at.t - NS_S)
+		return;
+	c->coupled = g->x;
+}
+
+static void
+couple_recent(struct ic *s, const struct ic_get *g, ns_t now)
+{
+	for (uint32_t i = s->n_cuts; i-- > 0 && s->cuts[i].at.t + NS_S > now;) {
+		struct cut *c = &s->cuts[i];
+
+		if (c->coupled == g->x && g->previous == c->stream)
+			c->coupled = 0;		/* its own return, after all */
+		else
+			couple(c, g);
+	}
+}
+
+static ns_t
+apart(ns_t a, ns_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* A cut together with other connections of the server: it stopped. */
+static void
+check_stop(struct idle_cut *r, struct cut *c)
+{
+	for (uint32_t i = 0; i < 32; i++) {
+		const struct close *k = &r->closes[i];
+
+		if (k->t && k->server == c->server && k->conn != c->conn &&
+		    apart(k->t, c->at.t) <= STOP)
+			c->together = true;
+	}
+	r->recent[r->n_recent++ % 32] = (struct recent){ c->server, c->at.t, c->conn,
+	    c->session, c->stream };
+}
+
+static void
+on_close(struct idle_cut *r, const struct ev *e)
+{
+	const struct who *w = who_of(&r->whos, e->conn);
+	struct ic *s;
+
+	/* An answer to the client's own close says nothing. */
+	if (w == NULL || e->dir != EV_S2C || w->closed & 1 ||
+	    !(str_eq(e->u.conn_end.how, STR("fin")) || str_eq(e->u.conn_end.how, STR("rst"))))
+		return;
+	r->closes[r->n_closes++ % 32] = (struct close){ w->server, e->t, e->conn };
+	for (uint32_t i = 0; i < 32; i++) {
+		const struct recent *k = &r->recent[i];
+
+		if (k->t == 0 || k->server != w->server || k->conn == e->conn ||
+		    apart(k->t, e->t) > STOP || (s = find(r, k->session)) == NULL)
+			continue;
+		for (uint32_t j = s->n_cuts; j-- > 0;)
+			if (s->cuts[j].stream == k->stream)
+				s->cuts[j].together = true;
+	}
+}
+
+/* ---- what follows ---- */
+
+static void
+follow(struct ic *s, ns_t now, enum next next)
+{
+	for (uint32_t i = s->n_cuts; i-- > 0 && s->cuts[i].at.t + WATCHED > now;) {
+		struct cut *c = &s->cuts[i];
+
+		if (c->next != NEXT_NONE)
+			continue;
+		c->next = next;
+		c->back = now - c->at.t;
+	}
+}
+
+/* ---- events ---- */
+
+static void
+on_request(struct idle_cut *r, const struct ev *e)
+{
+	struct ic *s = e->session ? session(r, e->session) : NULL;
+	struct ic_get *g;
+
+	if (s == NULL)
+		return;
+	s->last_request = e->t;
+	if (str_eq(e->u.req.method, STR("DELETE")))
+		s->deleted = e->t;
+	if (!str_eq(e->u.req.method, STR("GET")))
+		return;
+	g = &s->gets[s->n_gets++ % N_GETS];
+	*g = (struct ic_get){ .x = e->x, .request = e->t };
+	couple_recent(s, g, e->t);
+}
+
+static void
+on_response(struct idle_cut *r, const struct ev *e)
+{
+	const struct asked *a = who_asked(&r->whos, e->conn, e->x);
+	const struct who *w = who_of(&r->whos, e->conn);
+	uint32_t status = e->u.resp.status;
+	struct ic *s;
+	int fresh;
+
+	if (w)
+		idtab_put(&r->answers, w->server, &fresh)->a =
+		    (uint32_t)((e->t - r->first) / NS_MS) + 1;
+	if (e->session == 0 || a == NULL || (s = find(r, e->session)) == NULL)
+		return;
+	if (a->get && status >= 400)
+		follow(s, e->t, NEXT_REFUSED);
+	if (status == 404 || status == 410 || (status == 401 && !e->u.resp.challenge))
+		for (uint32_t i = 0; i < s->n_cuts; i++)
+			s->cuts[i].gone = true;
+}
+
+static void
+on_stream(struct idle_cut *r, const struct ev *e)
+{
+	const struct asked *a = who_asked(&r->whos, e->conn, e->x);
+	const struct who *w = who_of(&r->whos, e->conn);
+	struct ic *s = session(r, e->session);
+	struct digest d;
+	struct live *v;
+
+	if (is_listener(e)) {
+		for (uint32_t i = 0; i < N_GETS; i++) {
+			struct ic_get *g = &s->gets[i];
+
+			if (g->x != e->x || g->request == 0)
+				continue;
+			g->head = e->t;
+			g->previous = e->u.stream.previous;
+			couple_recent(s, g, e->t);
+		}
+		follow(s, e->t, NEXT_BACK);
+	}
+	if (e->u.stream.kind == EV_LISTEN || e->u.stream.kind == EV_UNKNOWN_KIND ||
+	    a == NULL || w == NULL || a->modern || e->flags & EVF_HEAD_LOST ||
+	    live(r, e->stream))
+		return;
+	if (HASH_COUNT(r->live) >= r->max_live)
+		drop_live(r, r->live);
+	v = xcalloc(1, sizeof *v);
+	*v = (struct live){ .stream = e->stream, .conn = e->conn, .x = e->x,
+	    .flags = e->flags, .kind = e->u.stream.kind, .server = w->server,
+	    .head = { e->t, e->pkt }, .last = e->t };
+	digest_init(&d);
+	digest_add(&d, &w->server, sizeof w->server);
+	digest_add(&d, &a->path, sizeof a->path);
+	v->group = digest_end(&d);
+	HASH_ADD(hh, r->live, stream, sizeof v->stream, v);
+}
+
+static void
+survive(struct idle_cut *r, struct live *v, ns_t pause)
+{
+	struct idrec *rec;
+	uint64_t ms;
+	int fresh;
+
+	if (pause < PAUSE)
+		return;
+	ms = (uint64_t)(pause / NS_MS);
+	rec = idtab_put(&r->survived, v->group, &fresh);
+	if (ms > rec->a)
+		rec->a = ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
+}
+
+static void
+on_byte(struct idle_cut *r, const struct ev *e)
+{
+	struct live *v = live(r, e->stream);
+	ns_t pause;
+
+	if (v == NULL)
+		return;
+	pause = e->t - v->last;
+	v->survived = pause > v->survived ? pause : v->survived;
+	survive(r, v, pause);
+	v->last = e->t;
+	v->ids |= e->type == EV_SSE && e->u.sse.id.n > 0;
+}
+
+static bool
+is_cut(const struct live *v, const struct ev *e, const struct ic *s)
+{
+	enum ev_end end = e->u.stream_end.end;
+	bool by_server = end == EV_COMPLETE || end == EV_TRUNCATED;
+
+	if (!by_server || e->flags & EVF_INFERRED || e->t - v->head.t < MIN_AGE ||
+	    (s->deleted && s->deleted <= e->t))
+		return false;
+	if (v->kind == EV_LEGACY)
+		return true;
+	if (e->u.stream_end.had_response)
+		return false;
+	/* Ended on purpose, to be polled: SEP-1699. */
+	return v->kind != EV_POST_RESPONSE || end == EV_TRUNCATED || !v->ids;
+}
+
+static void
+on_stream_end(struct idle_cut *r, const struct ev *e)
+{
+	struct live *v = live(r, e->stream);
+	struct ic *s;
+	struct cut *c;
+
+	if (v == NULL)
+		return;
+	s = session(r, e->session);
+	if (!is_cut(v, e, s)) {
+		/* Alive until now, whatever ends it. */
+		survive(r, v, e->t - v->last);
+	} else if (s->n_cuts < MAX_SESSION_CUTS && r->n_cuts < MAX_CUTS) {
+		s->cuts = xgrow(s->cuts, s->n_cuts, &s->cap_cuts, sizeof *s->cuts);
+		c = &s->cuts[s->n_cuts++];
+		*c = (struct cut){ .stream = e->stream, .session = e->session,
+		    .conn = v->conn, .x = v->x, .group = v->group, .server = v->server,
+		    .head = v->head, .at = { e->t, e->pkt }, .age = e->t - v->head.t,
+		    .silence = e->t - v->last, .survived = v->survived,
+		    .idle = s->last_request ? e->t - s->last_request : 0,
+		    .truncated = e->u.stream_end.end == EV_TRUNCATED,
+		    .post = v->kind == EV_POST_RESPONSE,
+		    .torn = ((v->flags | e->flags) & (EVF_GAP | EVF_MIDSTREAM)) != 0 };
+		for (uint32_t i = 0; i < N_GETS; i++)
+			if (s->gets[i].request)
+				couple(c, &s->gets[i]);
+		check_stop(r, c);
+		r->n_cuts++;
+		r->last_cut = e->t;
+		r->dirty = true;
+	}
+	drop_live(r, v);
+}
+
+static void
+event(void *arg, const struct ev *e)
+{
+	struct idle_cut *r = arg;
+
+	if (r->first == 0 && e->t)
+		r->first = e->t;
+	if (e->type == EV_CONN_END)
+		on_close(r, e);
+	who_event(&r->whos, e);
+	switch (e->type) {
+	case EV_REQUEST:
+		on_request(r, e);
+		break;
+	case EV_RESPONSE:
+		on_response(r, e);
+		break;
+	case EV_STREAM:
+		on_stream(r, e);
+		break;
+	case EV_SSE: case EV_COMMENT:
+		on_byte(r, e);
+		break;
+	case EV_STREAM_END:
+		on_stream_end(r, e);
+		break;
+	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST_END:
+	case EV_RESPONSE_END: case EV_SESSION: case EV_SESSION_END: case EV_MESSAGE:
+	case EV_OWNER: case EV_STALL: case EV_GAP: case EV_ANOMALY: case EV_NOTE:
+	case EV_FINDING: case EV_END: case EV_N_TYPES:
+		break;
+	}
+}
+
+static void
+tick(void *arg, ns_t now)
+{
+	struct idle_cut *r = arg;
+
+	if (!r->dirty || now - r->judged < EVERY)
+		return;
+	r->judged = now;
+	r->dirty = now - r->last_cut < WATCHED;
+	idle_cut_judge(r, now, false);
+}
+
+static void
+end(void *arg, ns_t now)
+{
+	idle_cut_judge(arg, now, true);
+}
+
+const struct rule rule_idle_cut = {
+	.name = "idle-cut",
+	.summary = "a timer of the server or of a hop ends streams",
+	.reference = "mcpdiag-analyze(1), DETECTORS, idle-cut",
+	.wants = WHO_WANTS |
+	    RULE_WANTS(EV_RESPONSE) |
+	    RULE_WANTS(EV_STREAM) |
+	    RULE_WANTS(EV_STREAM_END) |
+	    RULE_WANTS(EV_SSE) |
+	    RULE_WANTS(EV_COMMENT),
+	.new = new, .event = event, .tick = tick, .end = end, .free = free_rule,
+};

@@ -1,0 +1,148 @@
+#include "rule_who.h"
+
+#include <stdlib.h>
+
+static void
+drop(struct whos *w, struct who *k)
+{
+	HASH_DEL(w->table, k);
+	free(k);
+}
+
+static struct who *
+find(const struct whos *w, uint32_t conn)
+{
+	struct who *k;
+
+	HASH_FIND(hh, w->table, &conn, sizeof conn, k);
+	return k;
+}
+
+static struct who *
+get(struct whos *w, uint32_t conn)
+{
+	struct who *k = find(w, conn);
+
+	if (k)
+		return k;
+	if (HASH_COUNT(w->table) >= w->max)
+		drop(w, w->table);	/* the oldest */
+	k = xcalloc(1, sizeof *k);
+	k->conn = conn;
+	HASH_ADD(hh, w->table, conn, sizeof k->conn, k);
+	return k;
+}
+
+/* The address without its port. */
+static uint64_t
+host_of(struct str addr)
+{
+	size_t n = addr.n;
+
+	while (n && addr.p[n - 1] != ':')
+		n--;
+	return map_digest(addr.p, n ? n - 1 : addr.n);
+}
+
+bool
+modern_version(struct str version)
+{
+	return version.n == 10 && str_cmp(version, STR("2026")) > 0;
+}
+
+static void
+ask(struct who *k, const struct ev *e)
+{
+	struct asked *a = &k->asked[k->n_asked++ % WHO_ASKED];
+	struct str path = e->u.req.target;
+	size_t q = str_find(path, STR("?"));
+	struct digest d;
+
+	*a = (struct asked){ .x = e->x, .at = { e->t, e->pkt } };
+	path.n = q == SIZE_MAX ? path.n : q;
+	a->path = map_digest(path.p, path.n);
+	digest_init(&d);
+	digest_add(&d, &k->host, sizeof k->host);
+	digest_add(&d, e->u.req.agent.p, e->u.req.agent.n);
+	a->client = digest_end(&d);
+	a->get = str_eq(e->u.req.method, STR("GET"));
+	a->post = str_eq(e->u.req.method, STR("POST"));
+	a->del = str_eq(e->u.req.method, STR("DELETE"));
+	a->has_sid = e->u.req.sid.p != NULL;
+	a->modern = modern_version(e->u.req.version);
+}
+
+void
+who_event(struct whos *w, const struct ev *e)
+{
+	struct who *k;
+
+	if (e->type == EV_CONN) {
+		k = get(w, e->conn);
+		k->server = map_digest(e->u.conn.server.p, e->u.conn.server.n);
+		k->host = host_of(e->u.conn.client);
+		k->closed = 0;
+	} else if (e->type == EV_REQUEST) {
+		ask(get(w, e->conn), e);
+	} else if (e->type == EV_CONN_END && (k = find(w, e->conn)) != NULL) {
+		k->closed |= (uint8_t)(1 << (e->dir == EV_S2C));
+		/* What its streams need was copied when they opened. */
+		if (k->closed == 3)
+			drop(w, k);
+	}
+}
+
+const struct who *
+who_of(const struct whos *w, uint32_t conn)
+{
+	return find(w, conn);
+}
+
+const struct asked *
+who_asked(const struct whos *w, uint32_t conn, uint32_t x)
+{
+	const struct who *k = find(w, conn);
+
+	for (uint32_t i = 0; k && i < WHO_ASKED; i++)
+		if (k->asked[i].x == x && i < k->n_asked)
+			return &k->asked[i];
+	return NULL;
+}
+
+void
+who_fini(struct whos *w)
+{
+	while (w->table)
+		drop(w, w->table);
+}
+
+static bool
+holds(struct str text, struct str word)
+{
+	for (; text.n >= word.n; text.p++, text.n--)
+		if (str_ipre(text, word))
+			return true;
+	return false;
+}
+
+bool
+says_unknown(uint32_t status, bool challenge, struct str code, struct str text)
+{
+	bool named = holds(text, STR("session")) || holds(text, STR("initializ"));
+
+	if (str_eq(code, STR("-32601")))	/* the method, not the session */
+		return false;
+	switch (status) {
+	case 404: case 410:
+		return true;
+	case 401:
+		return !challenge && (code.p == NULL || named);
+	case 400: case 500: case 503:
+		return named;
+	case 200:
+		return named && (str_eq(code, STR("-32001")) ||
+		    str_eq(code, STR("-32600")) || str_eq(code, STR("-32602")));
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,53 @@
+/* rule_who: who is at the ends of a connection, and what was asked on it last.
+ * Bounded: at `max` connections the oldest is forgotten.  Addresses and paths are
+ * kept as digests; 0 is unknown. */
+#ifndef RULE_WHO_H
+#define RULE_WHO_H
+
+#include "mcpdiag/event.h"
+#include "mcpdiag/map.h"
+#include "mcpdiag/rule.h"
+
+#define WHO_ASKED 8		/* requests remembered for each connection */
+
+struct asked {
+	uint32_t x;
+	uint64_t path;		/* of the target, without its query */
+	uint64_t client;	/* its address and software; tokens are renewed */
+	struct at at;
+	bool get, post, del;
+	bool has_sid;		/* it named a session */
+	bool modern;		/* 2026-07-28 or later */
+};
+
+struct who {
+	UT_hash_handle hh;
+	uint32_t conn;
+	uint64_t server, host;	/* address and port; address of the client */
+	struct asked asked[WHO_ASKED];
+	uint32_t n_asked;
+	uint8_t closed;		/* directions, a bit for each */
+};
+
+struct whos {
+	struct who *table;
+	uint64_t max;
+};
+
+#define WHO_WANTS (RULE_WANTS(EV_CONN) | RULE_WANTS(EV_CONN_END) | RULE_WANTS(EV_REQUEST))
+
+/* To be called with each event, before anything else. */
+void who_event(struct whos *, const struct ev *);
+/* NULL when the connection is not known. */
+const struct who *who_of(const struct whos *, uint32_t conn);
+/* The request of that exchange, or NULL. */
+const struct asked *who_asked(const struct whos *, uint32_t conn, uint32_t x);
+void who_fini(struct whos *);
+
+/* 2026-07-28 or later, as MCP-Protocol-Version says. */
+bool modern_version(struct str version);
+/* An answer that says the session is not known, by status, JSON-RPC code and
+ * text; `code` and `text` are absent where there was no JSON-RPC error. */
+bool says_unknown(uint32_t status, bool challenge, struct str code, struct str text);
+
+#endif
