@@ -54,6 +54,7 @@ static const struct {
 	{ "leapfrog", "replay-loop" },
 	{ "leapfrog", "notification-storm" },
 	{ "replay-loop", "notification-storm" },
+	{ "id-collision", "lost-response" },
 };
 
 struct engine *
