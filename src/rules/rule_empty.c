@@ -603,7 +603,7 @@ event(void *arg, const struct ev *e)
 		if (g.init && engine_inferred(r->engine, g.session))
 			wrong_over(s);
 		break;
-	case STEP_NONE: case STEP_ASKED: case STEP_POSTED: case STEP_DELETED:
+	case STEP_NONE: case STEP_ASKED: case STEP_LEFT: case STEP_POSTED: case STEP_DELETED:
 		break;
 	}
 }

@@ -19,6 +19,7 @@ void
 gets_init(struct gets *g, uint32_t max)
 {
 	*g = (struct gets){ .max = max < 16 ? 16 : max };
+	idtab_init(&g->conns, g->max);
 }
 
 static void
@@ -33,6 +34,7 @@ gets_fini(struct gets *g)
 {
 	while (g->table)
 		drop(g, g->table);
+	idtab_fini(&g->conns);
 }
 
 static struct got *
@@ -113,8 +115,10 @@ on_response(struct gets *g, struct got *x, const struct ev *e, struct got *out)
 }
 
 static enum step
-on_stream(struct got *x, const struct ev *e, struct got *out)
+on_stream(struct gets *g, struct got *x, const struct ev *e, struct got *out)
 {
+	int fresh;
+
 	if (!is_listener(e))
 		return STEP_NONE;
 	x->session = e->session;
@@ -126,8 +130,26 @@ on_stream(struct got *x, const struct ev *e, struct got *out)
 	x->givers = e->u.stream.givers;
 	x->delay_ms = e->u.stream.delay_ms;
 	x->kind = e->u.stream.kind;
+	idtab_put(&g->conns, e->conn, &fresh)->a = e->x;
 	*out = *x;
 	return STEP_OPENED;
+}
+
+/* The server's own end may come much later, or never. */
+static enum step
+on_conn_end(struct gets *g, const struct ev *e, struct got *out)
+{
+	struct idrec *r = e->dir == EV_C2S && (str_eq(e->u.conn_end.how, STR("fin")) ||
+	    str_eq(e->u.conn_end.how, STR("rst"))) ? idtab_get(&g->conns, e->conn) : NULL;
+	struct got *x = r ? find(g, r->a) : NULL;
+
+	if (x == NULL || x->conn != e->conn || x->stream == 0 || x->left)
+		return STEP_NONE;
+	*out = *x;
+	x->left = true;
+	out->end = (struct at){ e->t, e->pkt };
+	out->how = EV_CLIENT;
+	return STEP_LEFT;
 }
 
 static enum step
@@ -168,13 +190,15 @@ gets_step(struct gets *g, const struct ev *e, struct got *out)
 
 	if (e->type == EV_REQUEST)
 		return on_request(g, e, out);
+	if (e->type == EV_CONN_END)
+		return on_conn_end(g, e, out);
 	if ((GETS_WANTS & RULE_WANTS(e->type)) == 0 || (x = find(g, e->x)) == NULL)
 		return STEP_NONE;
 	switch (e->type) {
 	case EV_RESPONSE:
 		return on_response(g, x, e, out);
 	case EV_STREAM:
-		return on_stream(x, e, out);
+		return on_stream(g, x, e, out);
 	case EV_STREAM_END:
 		return on_stream_end(g, x, e, out);
 	case EV_SSE:
@@ -184,13 +208,48 @@ gets_step(struct gets *g, const struct ev *e, struct got *out)
 		x->init |= e->dir == EV_C2S && str_eq(e->u.msg.method, STR("initialize"));
 		x->messages += e->dir == EV_S2C && e->u.msg.kind != EV_MSG_INVALID;
 		return STEP_NONE;
+	case EV_OWNER:
+		if (e->u.owner.to == EV_REQUEST_STREAM)
+			x->of_post = true;
+		else if (e->u.owner.to == EV_PRIMARY)
+			x->of_post = false;
+		return STEP_NONE;
 	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST: case EV_REQUEST_END:
 	case EV_RESPONSE_END: case EV_SESSION: case EV_SESSION_END: case EV_COMMENT:
-	case EV_OWNER: case EV_STALL: case EV_GAP: case EV_ANOMALY: case EV_NOTE:
+	case EV_STALL: case EV_GAP: case EV_ANOMALY: case EV_NOTE:
 	case EV_FINDING: case EV_END: case EV_N_TYPES:
 		break;
 	}
 	return STEP_NONE;
+}
+
+void
+cursors_learn(struct idtab *t, const struct gets *g, const struct ev *e)
+{
+	const struct got *x;
+	int fresh;
+
+	if (e->u.sse.id.n == 0 || e->u.sse.tail)
+		return;
+	x = find(g, e->x);
+	idtab_put(t, map_digest(e->u.sse.id.p, e->u.sse.id.n), &fresh)->a |=
+	    x && !x->of_post ? GIVEN_BY_GET : GIVEN_BY_POST;
+}
+
+bool
+cursor_of_post(const struct idtab *t, uint64_t cursor)
+{
+	struct idrec *r = cursor ? idtab_get(t, cursor) : NULL;
+
+	return r && r->a == GIVEN_BY_POST;
+}
+
+bool
+cursor_of_get(const struct idtab *t, uint64_t cursor)
+{
+	struct idrec *r = cursor ? idtab_get(t, cursor) : NULL;
+
+	return r && (r->a & GIVEN_BY_GET);
 }
 
 bool

@@ -15,7 +15,8 @@ enum step {
 	STEP_ASKED,		/* a GET that names a session */
 	STEP_REFUSED,		/* answered with anything but an event stream */
 	STEP_OPENED,		/* answered with one */
-	STEP_ENDED,		/* and that is over */
+	STEP_LEFT,		/* its client closed the connection */
+	STEP_ENDED,		/* and that is over; after STEP_LEFT, too */
 	STEP_POSTED,		/* a POST */
 	STEP_ANSWERED,		/* and the head of its answer */
 	STEP_DELETED,		/* a DELETE is asked for */
@@ -44,6 +45,8 @@ struct got {			/* an exchange as far as it is known */
 	enum ev_end how;
 	bool had_response;
 	bool primed;		/* it told when to come back, or a cursor */
+	bool of_post;		/* it carries the answer of one POST */
+	bool left;		/* STEP_LEFT was told */
 	uint32_t data, replays, messages, comments;
 	uint64_t last_id;	/* digest of the last id it gave, 0 none */
 	char last_text[TEXT_KEPT];
@@ -51,6 +54,7 @@ struct got {			/* an exchange as far as it is known */
 
 struct gets {
 	struct got *table;
+	struct idtab conns;	/* connection -> its last GET */
 	uint32_t max;
 };
 
@@ -61,7 +65,17 @@ enum step gets_step(struct gets *, const struct ev *, struct got *got);
 
 /* Event types that gets_step() looks at. */
 #define GETS_WANTS (RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_RESPONSE) | RULE_WANTS(EV_STREAM) | \
-    RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_SSE) | RULE_WANTS(EV_MESSAGE))
+    RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_SSE) | RULE_WANTS(EV_MESSAGE) | \
+    RULE_WANTS(EV_OWNER) | RULE_WANTS(EV_CONN_END))
+
+/* Who gave out an event id on a session: bits of idrec.a. */
+enum { GIVEN_BY_GET = 1, GIVEN_BY_POST = 2 };
+/* Remembers the id of an EV_SSE in a table of its session. */
+void cursors_learn(struct idtab *, const struct gets *, const struct ev *);
+/* The cursor leads to the answer of a POST and nowhere else. */
+bool cursor_of_post(const struct idtab *, uint64_t cursor);
+/* It was given out on this session, and on a GET stream. */
+bool cursor_of_get(const struct idtab *, uint64_t cursor);
 
 /* The server ended it, by terminator or by closing. */
 bool got_by_server(const struct got *);

@@ -1,13 +1,15 @@
 #include "mcpdiag/rule.h"
 
 extern const struct rule rule_leapfrog, rule_orphan, rule_replay, rule_empty,
-    rule_idle_cut, rule_dead, rule_lost, rule_collision, rule_split;
+    rule_refused, rule_idle_cut, rule_dead, rule_lost, rule_collision,
+    rule_split;
 
 const struct rule *const rules_table[] = {
 	&rule_leapfrog,
 	&rule_orphan,
 	&rule_replay,
 	&rule_empty,
+	&rule_refused,
 	&rule_idle_cut,
 	&rule_dead,
 	&rule_lost,

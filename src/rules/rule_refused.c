@@ -1,0 +1,493 @@
+/* refused-get-loop: a GET is refused and asked again, as if that could help.
+ * DETECTORS "refused-get-loop".
+ *
+ * GETs are told apart by their cursor; those without one may come from several
+ * listeners that each give up in time, so there must be more of them than two
+ * for each listener that is known to be without a stream.  What is refused
+ * because a dead stream still holds its place belongs to stale-slot, and what
+ * is refused with the whole session to dead-session. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rule_gets.h"
+
+#define WITHIN (60 * NS_S)	/* three refusals in that time */
+#define WINDOW (300 * NS_S)	/* of a server's share */
+#define MIN_LOOP 3
+#define MIN_SHARE 20		/* refused GETs in a window */
+#define TRIES 2			/* that a client may make before it gives up */
+#define N_GAPS 16
+#define N_KEPT 4
+#define MAX_RUNS 16
+#define MAX_WAITING 64
+
+struct run {
+	uint64_t cursor;
+	uint32_t status, n, torn, listeners, open;
+	struct got kept[N_KEPT], last, before;	/* before: the one before last */
+	ns_t gaps[N_GAPS];
+	uint32_t n_gaps;
+	bool dense, proxy, told;
+};
+
+struct rg {				/* one session */
+	struct kept of;
+	struct run runs[MAX_RUNS], best;
+	uint32_t n_runs, next_run;
+	struct idtab given;
+	struct posts told;
+	uint32_t n_open, n_waiting;
+	uint32_t waiting[MAX_WAITING];	/* last streams of listeners without one */
+	bool had_get, had_end;
+};
+
+struct server {				/* one server address */
+	struct kept of;
+	struct at first, last;
+	uint32_t total, refused, status, session;
+	struct {
+		struct at first, last;
+		uint32_t total, refused;
+	} hit;
+	bool looped;			/* some session of it told a loop */
+};
+
+struct refused {
+	struct engine *engine;
+	struct gets gets;
+	struct keeper sessions, servers;
+	struct idtab conns;		/* connection -> key of its server */
+	uint64_t ids;
+};
+
+const struct rule rule_refused;
+
+static void
+free_session(struct kept *k)
+{
+	struct rg *s = (struct rg *)k;
+
+	idtab_fini(&s->given);
+	free(s);
+}
+
+static void
+free_server(struct kept *k)
+{
+	free(k);
+}
+
+static void *
+new(struct engine *e, const struct limits *lim)
+{
+	struct refused *r = xcalloc(1, sizeof *r);
+
+	r->engine = e;
+	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	r->servers = (struct keeper){ .max = lim->endpoints, .free = free_server };
+	r->ids = lim->ids;
+	gets_init(&r->gets, (uint32_t)lim->streams);
+	idtab_init(&r->conns, (uint32_t)lim->flows);
+	return r;
+}
+
+static void
+free_rule(void *arg)
+{
+	struct refused *r = arg;
+
+	gets_fini(&r->gets);
+	idtab_fini(&r->conns);
+	keeper_fini(&r->sessions);
+	keeper_fini(&r->servers);
+	free(r);
+}
+
+static struct rg *
+session(struct refused *r, uint32_t n)
+{
+	struct rg *s = (struct rg *)keeper_find(&r->sessions, n);
+
+	if (s)
+		return s;
+	s = xcalloc(1, sizeof *s);
+	idtab_init(&s->given, (uint32_t)r->ids);
+	keeper_add(&r->sessions, &s->of, n);
+	return s;
+}
+
+static struct server *
+server(struct refused *r, uint32_t conn)
+{
+	struct idrec *c = idtab_get(&r->conns, conn);
+	struct server *v;
+
+	if (c == NULL)
+		return NULL;
+	if ((v = (struct server *)keeper_find(&r->servers, c->a)) != NULL)
+		return v;
+	v = xcalloc(1, sizeof *v);
+	keeper_add(&r->servers, &v->of, c->a);
+	return v;
+}
+
+/* ---- one run ---- */
+
+static uint32_t
+n_gaps(const struct run *u)
+{
+	return u->n_gaps < N_GAPS ? u->n_gaps : N_GAPS;
+}
+
+static bool
+fires(const struct run *u)
+{
+	return u->n >= MIN_LOOP && u->dense &&
+	    (u->cursor || u->n > TRIES * (u->listeners ? u->listeners : 1));
+}
+
+/* The whole session is refused, or the server is down: no fault of GETs. */
+static bool
+elsewhere(const struct rg *s, const struct run *u)
+{
+	ns_t since = u->kept[0].request.t;
+	bool ok = s->told.n_ok && s->told.ok.t >= since;
+	bool failed = s->told.n_failed && s->told.failed.t >= since;
+
+	if (ok)
+		return false;
+	switch (u->status) {
+	case 400: case 500:
+		return failed;
+	case 401: case 404: case 410:
+		return failed || s->had_get;
+	case 502: case 503: case 504:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const char *
+fix_of(const struct run *u)
+{
+	switch (u->status) {
+	case 401:
+		return "Client: get a new token before asking again, or give up.  Server: a "
+		    "token that is good for POST must be good for GET.";
+	case 403:
+		return "Client: give up.  Server, or the hop before it: allow GET on this path "
+		    "as POST is, or answer 405 if there is no stream.";
+	case 405:
+		return "Client: 405 says that there is no such stream here; do without it.";
+	case 409:
+		return u->open ? "Client: keep one GET listener for each session, and do not "
+		    "reconnect the stream of a POST whose response has arrived; wait longer each "
+		    "time and give up.  The server is right to refuse while the first stream "
+		    "is open." : "Server: say 409 only while another GET of the session is open. "
+		    " Client: wait longer each time and give up.";
+	default:
+		return "Server: answer GET with 405 and Allow: POST if there is no stream to be "
+		    "had.  Client: wait longer each time and give up; POSTs do without the "
+		    "stream.";
+	}
+}
+
+static void
+report_loop(struct refused *r, const struct rg *s, const struct run *u)
+{
+	ns_t min = 0, max = 0, period = median(u->gaps, n_gaps(u), &min, &max);
+	bool ok = s->told.n_ok && s->told.ok.t >= u->kept[0].request.t;
+	enum confidence conf = u->n > MIN_LOOP && ok ? CONF_HIGH : CONF_MEDIUM;
+	struct server *v = server(r, u->last.conn);
+	struct draft *d;
+	char posts[120];
+
+	if (engine_inferred(r->engine, s->of.session))
+		conf = CONF_LOW;
+	else if ((u->torn || u->proxy) && conf > CONF_MEDIUM)
+		conf = CONF_MEDIUM;
+	if (v)
+		v->looped = true;
+	posts_say(&s->told, u->kept[0].request.t, posts, sizeof posts);
+	d = draft_new(r->engine, &rule_refused, NULL, SEV_ERROR, conf, s->of.session);
+	draft_title(d, "GET is refused with %u and asked again: %u times, every %.2f s",
+	    u->status, u->n, (double)period / 1e9);
+	draft_why(d, "The same GET%s%.40s is answered %u each time and no GET like it was "
+	    "accepted between; %s.%s%s", u->cursor ? " with Last-Event-ID " : "",
+	    u->last.cursor_text, u->status, posts, u->open ?
+	    "  Another GET stream of the session was open." : "", u->proxy ?
+	    "  Another server software than that of the POSTs made the answer: a hop in "
+	    "between." : "");
+	draft_fix(d, "%s", fix_of(u));
+	draft_num(d, "refusals", u->n);
+	draft_num(d, "status", u->status);
+	draft_text(d, "required", STR("200 text/event-stream, or 405 once"));
+	draft_ms(d, "period_ms", period);
+	draft_ms(d, "period_min_ms", min);
+	draft_ms(d, "period_max_ms", max);
+	if (u->cursor)
+		draft_text(d, "last_event_id", str_c(u->last.cursor_text));
+	else
+		draft_num(d, "listeners_without_stream", u->listeners);
+	draft_num(d, "other_gets_open", u->open);
+	draft_bool(d, "session_named", u->last.named);
+	draft_bool(d, "get_accepted_before", s->had_get);
+	draft_bool(d, "post_worked_meanwhile", ok);
+	if (u->last.server[0])
+		draft_text(d, "answered_by", str_c(u->last.server));
+	if (u->last.agent)
+		draft_text(d, "user_agent", str_c(u->last.agent_text));
+	for (uint32_t i = 0; i < u->n && i < N_KEPT; i++)
+		draft_evidence(d, u->kept[i].head, "%u for the GET in packet %u",
+		    u->status, u->kept[i].request.pkt);
+	if (u->n > N_KEPT)
+		draft_evidence(d, u->last.head, "%u for the GET in packet %u", u->status,
+		    u->last.request.pkt);
+	draft_span(d, u->kept[0].request, u->last.head);
+	draft_count(d, u->n, period, max - period > period - min ? max - period : period - min);
+	draft_done(d);
+}
+
+static void
+run_over(struct rg *s, struct run *u)
+{
+	if (fires(u) && !elsewhere(s, u) && u->n > s->best.n)
+		s->best = *u;
+	*u = (struct run){ .cursor = u->cursor };
+}
+
+static struct run *
+run_of(struct rg *s, uint64_t cursor, bool make)
+{
+	struct run *u;
+
+	for (uint32_t i = 0; i < s->n_runs; i++)
+		if (s->runs[i].cursor == cursor)
+			return &s->runs[i];
+	if (!make)
+		return NULL;
+	if (s->n_runs < MAX_RUNS) {
+		u = &s->runs[s->n_runs++];
+	} else {
+		u = &s->runs[s->next_run++ % MAX_RUNS];
+		run_over(s, u);
+	}
+	*u = (struct run){ .cursor = cursor };
+	return u;
+}
+
+/* A dead stream still holds its place: that is what stale-slot tells. */
+static bool
+slot(const struct rg *s, const struct got *g)
+{
+	return (g->status == 409 || g->status == 400 || g->status == 500) && s->had_end &&
+	    s->n_open == 0 && !cursor_of_post(&s->given, g->cursor) &&
+	    (g->status == 409 || g->cursor == 0 || cursor_of_get(&s->given, g->cursor));
+}
+
+static void
+on_refused(struct refused *r, struct rg *s, const struct got *g)
+{
+	struct run *u;
+	bool ok;
+
+	if (!got_refusal(g->status) || !(g->asks_stream || g->named) ||
+	    (!g->named && s->told.path && s->told.path != g->path) || slot(s, g))
+		return;
+	u = run_of(s, g->cursor, true);
+	if (u->n && (u->status != g->status || g->request.t - u->last.request.t > WITHIN))
+		run_over(s, u);
+	if (u->n)
+		u->gaps[u->n_gaps++ % N_GAPS] = g->request.t - u->last.request.t;
+	u->status = g->status;
+	if (u->n < N_KEPT)
+		u->kept[u->n] = *g;
+	if (u->n >= 2 && g->request.t - u->before.request.t <= WITHIN)
+		u->dense = true;
+	u->before = u->last;
+	u->last = *g;
+	u->n++;
+	u->torn += got_torn(g);
+	u->proxy |= got_by_proxy(g, &s->told);
+	u->listeners = s->n_waiting > u->listeners ? s->n_waiting : u->listeners;
+	u->open = s->n_open > u->open ? s->n_open : u->open;
+	ok = s->told.n_ok && s->told.ok.t >= u->kept[0].request.t;
+	if (ok && fires(u) && !u->told) {	/* for those who watch */
+		u->told = true;
+		report_loop(r, s, u);
+	}
+}
+
+static void
+on_opened(struct rg *s, const struct got *g)
+{
+	struct run *u = run_of(s, g->cursor, false);
+
+	if (u)
+		run_over(s, u);
+	s->n_open++;
+	s->had_get = true;
+	for (uint32_t i = 0; i < s->n_waiting; i++)
+		if (s->waiting[i] == g->previous)
+			s->waiting[i] = s->waiting[--s->n_waiting];
+}
+
+static void
+on_ended(struct rg *s, const struct got *g)
+{
+	s->n_open -= s->n_open > 0;
+	s->had_end |= !g->of_post && g->how != EV_LOST && g->how != EV_OPEN;
+	if (!g->had_response && s->n_waiting < MAX_WAITING)
+		s->waiting[s->n_waiting++] = g->stream;
+}
+
+static void
+close_session(struct refused *r, struct rg *s)
+{
+	for (uint32_t i = 0; i < s->n_runs; i++)
+		run_over(s, &s->runs[i]);
+	if (s->best.n)
+		report_loop(r, s, &s->best);
+	keeper_drop(&r->sessions, &s->of);
+}
+
+/* ---- the share of a server ---- */
+
+static void
+judge_window(struct server *v)
+{
+	if (v->refused >= MIN_SHARE && v->refused * 2 > v->total &&
+	    v->refused > v->hit.refused) {
+		v->hit.first = v->first;
+		v->hit.last = v->last;
+		v->hit.total = v->total;
+		v->hit.refused = v->refused;
+	}
+}
+
+static void
+on_server(struct refused *r, enum step step, const struct got *g)
+{
+	struct server *v = server(r, g->conn);
+
+	if (v == NULL)
+		return;
+	if (step == STEP_REFUSED) {
+		if (got_refusal(g->status) && g->asks_stream) {
+			v->refused++;
+			v->status = g->status;
+			v->session = g->session ? g->session : v->session;
+			v->last = g->head;
+		}
+		return;
+	}
+	if (v->total && g->request.t - v->first.t >= WINDOW) {
+		judge_window(v);
+		v->total = v->refused = 0;
+	}
+	if (v->total++ == 0)
+		v->first = g->request;
+}
+
+static void
+report_share(struct refused *r, const struct server *v)
+{
+	struct draft *d;
+
+	if (v->hit.refused == 0 || v->looped)
+		return;
+	d = draft_new(r->engine, &rule_refused, "share", SEV_ERROR, CONF_MEDIUM, v->session);
+	draft_title(d, "%u of the %u requests to this server are GETs that it refuses with %u",
+	    v->hit.refused, v->hit.total, v->status);
+	draft_why(d, "In %.0f s more than half of all requests were refused GETs, with no loop "
+	    "in any one session: each connects, is refused, and connects anew.",
+	    (double)(v->hit.last.t - v->hit.first.t) / 1e9);
+	draft_fix(d, "Client: a refused GET is no reason to connect again; 405 says that there "
+	    "is no such stream.  Server: answer 405 and Allow: POST if there is none.");
+	draft_num(d, "refused", v->hit.refused);
+	draft_num(d, "requests", v->hit.total);
+	draft_num(d, "status", v->status);
+	draft_evidence(d, v->hit.last, "the last of them");
+	draft_span(d, v->hit.first, v->hit.last);
+	draft_count(d, v->hit.refused, 0, 0);
+	draft_done(d);
+}
+
+/* ---- events ---- */
+
+static void
+event(void *arg, const struct ev *e)
+{
+	struct refused *r = arg;
+	struct got g;
+	enum step step;
+	struct rg *s;
+	int fresh;
+
+	if (e->type == EV_CONN) {
+		idtab_put(&r->conns, e->conn, &fresh)->a =
+		    (uint32_t)map_digest(e->u.conn.server.p, e->u.conn.server.n);
+		return;
+	}
+	if (e->type == EV_SSE && e->session)
+		cursors_learn(&session(r, e->session)->given, &r->gets, e);
+	step = gets_step(&r->gets, e, &g);
+	if (step == STEP_NONE)
+		return;
+	if (step == STEP_ASKED || step == STEP_POSTED || step == STEP_DELETED ||
+	    step == STEP_REFUSED)
+		on_server(r, step, &g);
+	if (g.session == 0)
+		return;
+	s = session(r, g.session);
+	posts_step(&s->told, step, &g);
+	switch (step) {
+	case STEP_REFUSED:
+		on_refused(r, s, &g);
+		break;
+	case STEP_OPENED:
+		on_opened(s, &g);
+		break;
+	case STEP_LEFT:
+		on_ended(s, &g);
+		break;
+	case STEP_ENDED:
+		if (!g.left)
+			on_ended(s, &g);
+		break;
+	case STEP_ANSWERED:
+		/* Without a session id a new run of the client begins here. */
+		if (g.init && engine_inferred(r->engine, g.session))
+			for (uint32_t i = 0; i < s->n_runs; i++)
+				run_over(s, &s->runs[i]);
+		break;
+	case STEP_NONE: case STEP_ASKED: case STEP_POSTED: case STEP_DELETED:
+		break;
+	}
+}
+
+static void
+end(void *arg, ns_t now)
+{
+	struct refused *r = arg;
+	struct kept *k, *tmp;
+
+	KEEPER_EACH(&r->sessions, k, tmp)
+		close_session(r, (struct rg *)k);
+	KEEPER_EACH(&r->servers, k, tmp) {
+		struct server *v = (struct server *)k;
+
+		if (v->total && now - v->first.t >= WINDOW)
+			judge_window(v);
+		report_share(r, v);
+	}
+}
+
+const struct rule rule_refused = {
+	.name = "refused-get-loop",
+	.summary = "a GET is refused and asked again for ever",
+	.reference = "mcpdiag-analyze(1), DETECTORS, refused-get-loop",
+	.wants = GETS_WANTS | RULE_WANTS(EV_CONN),
+	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
+};
