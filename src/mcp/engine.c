@@ -24,6 +24,7 @@ struct draft {
 	size_t title_n;		/* of the first one's title */
 	bool gone;		/* aggregated into another */
 	struct draft *root;
+	enum severity weight;	/* the worst of it and its consequences */
 };
 
 struct engine {
@@ -54,7 +55,17 @@ static const struct {
 	{ "leapfrog", "replay-loop" },
 	{ "leapfrog", "notification-storm" },
 	{ "replay-loop", "notification-storm" },
+	{ "orphaned-channel", "half-open" },
 	{ "id-collision", "lost-response" },
+};
+
+/* The same where the cause is a warning and its effects are errors. */
+static const struct {
+	const char *cause, *effect;
+} mild_chains[] = {
+	{ "idle-cut", "empty-accept-loop" },
+	{ "idle-cut", "dead-session" },
+	{ "idle-cut", "lost-response" },
 };
 
 struct engine *
@@ -127,7 +138,11 @@ explains(const struct draft *a, const struct draft *b)
 	for (size_t i = 0; i < sizeof chains / sizeof chains[0]; i++)
 		if (strcmp(a->f.detector, chains[i].cause) == 0 &&
 		    strcmp(b->f.detector, chains[i].effect) == 0)
-			return true;
+			return a->f.severity >= b->f.severity;
+	for (size_t i = 0; i < sizeof mild_chains / sizeof mild_chains[0]; i++)
+		if (strcmp(a->f.detector, mild_chains[i].cause) == 0 &&
+		    strcmp(b->f.detector, mild_chains[i].effect) == 0)
+			return a->f.severity >= SEV_WARNING;
 	return false;
 }
 
@@ -139,7 +154,7 @@ chain(struct engine *e)
 
 		for (uint32_t j = 0; j < e->n_found && b->root == NULL; j++) {
 			struct draft *a = e->found[j];
-			if (a->f.severity >= b->f.severity && explains(a, b))
+			if (explains(a, b))
 				b->root = a;
 		}
 	}
@@ -204,6 +219,19 @@ aggregate(struct engine *e)
 	}
 }
 
+static void
+weigh(struct engine *e)
+{
+	for (uint32_t i = 0; i < e->n_found; i++)
+		e->found[i]->weight = e->found[i]->f.severity;
+	for (uint32_t i = 0; i < e->n_found; i++) {
+		struct draft *d = e->found[i];
+
+		if (d->root && d->root->weight < d->f.severity)
+			d->root->weight = d->f.severity;
+	}
+}
+
 static int
 by_weight(const void *pa, const void *pb)
 {
@@ -212,8 +240,8 @@ by_weight(const void *pa, const void *pb)
 	const struct draft *ra = a->root ? a->root : a, *rb = b->root ? b->root : b;
 
 	if (ra != rb) {
-		if (ra->f.severity != rb->f.severity)
-			return (int)rb->f.severity - (int)ra->f.severity;
+		if (ra->weight != rb->weight)
+			return (int)rb->weight - (int)ra->weight;
 		if (ra->f.first.t != rb->f.first.t)
 			return ra->f.first.t < rb->f.first.t ? -1 : 1;
 		return ra->order < rb->order ? -1 : 1;
@@ -239,6 +267,7 @@ finish(struct engine *e, ns_t now)
 			e->found[kept++] = e->found[i];
 	}
 	e->n_found = kept;
+	weigh(e);
 	if (kept)
 		qsort(e->found, kept, sizeof *e->found, by_weight);
 	for (uint32_t i = 0; i < kept; i++)
