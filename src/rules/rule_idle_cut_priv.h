@@ -66,7 +66,7 @@ struct idle_cut {
 		uint32_t conn, session, stream;
 	} recent[32];
 	uint32_t n_recent;
-	ns_t first, judged, last_cut;
+	ns_t first, judged, last_cut, now;
 	bool dirty;
 };
 

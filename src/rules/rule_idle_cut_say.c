@@ -102,10 +102,11 @@ occasions(struct cut *const *v, uint32_t n)
 }
 
 static void
-sum_up(struct found *f)
+sum_up(const struct idle_cut *r, struct found *f)
 {
 	ns_t *v = xmalloc((f->n ? f->n : 1) * sizeof *v);
 	double sum = 0, var = 0;
+	uint32_t back = 0;
 
 	f->clean = true;
 	for (uint32_t i = 0; i < f->n; i++) {
@@ -113,8 +114,12 @@ sum_up(struct found *f)
 
 		v[i] = measure(c, f->timer);
 		sum += (double)v[i];
-		f->clean &= !c->truncated && !c->post && c->next == NEXT_BACK;
+		back += c->next == NEXT_BACK;
+		/* Shortly before the end of the capture nobody can be back. */
+		f->clean &= !c->truncated && !c->post && (c->next == NEXT_BACK ||
+		    (c->next == NEXT_NONE && c->at.t + WATCHED > r->now));
 	}
+	f->clean &= back > 0;
 	if (f->n) {
 		f->median = median(v, f->n, &f->min, &f->max);
 		f->mean = sum / f->n;
@@ -130,7 +135,7 @@ sum_up(struct found *f)
 /* The cuts that agree with each other on that timer; false if they are too few,
  * or too few of those that it could be about. */
 static bool
-agree(struct cut **all, uint32_t n, enum timer timer, struct found *f)
+agree(const struct idle_cut *r, struct cut **all, uint32_t n, enum timer timer, struct found *f)
 {
 	uint32_t could = 0;
 
@@ -141,7 +146,7 @@ agree(struct cut **all, uint32_t n, enum timer timer, struct found *f)
 	could = f->n;
 	if (could < MIN_CUTS)
 		return false;
-	sum_up(f);
+	sum_up(r, f);
 	f->n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		ns_t m = measure(all[i], timer);
@@ -150,7 +155,7 @@ agree(struct cut **all, uint32_t n, enum timer timer, struct found *f)
 		    llabs(m - f->median) * 20 <= f->median)
 			f->cuts[f->n++] = all[i];
 	}
-	sum_up(f);
+	sum_up(r, f);
 	return f->occasions >= MIN_CUTS && f->n * 5 >= could * 3;
 }
 
@@ -197,7 +202,7 @@ lone(struct idle_cut *r, struct cut **all, uint32_t n, struct found *f)
 				continue;
 			f->cuts[f->n++] = c;
 		}
-		sum_up(f);
+		sum_up(r, f);
 		if (f->n && f->known && (f->max - f->min) * 20 <= f->median)
 			return true;
 	}
@@ -366,7 +371,7 @@ judge_group(struct idle_cut *r, struct cut **all, uint32_t n, bool final)
 	bool ok[N_TIMERS];
 
 	for (int t = 0; t < N_TIMERS; t++)
-		ok[t] = agree(all, n, (enum timer)t, &f[t]);
+		ok[t] = agree(r, all, n, (enum timer)t, &f[t]);
 	/* All three may agree when nobody asked anything since the GET. */
 	if (ok[TIMER_SESSION] && (!(ok[TIMER_IDLE] || ok[TIMER_ABSOLUTE]) ||
 	    session_limit(r, &f[TIMER_SESSION])))
@@ -420,6 +425,7 @@ idle_cut_judge(struct idle_cut *r, ns_t now, bool final)
 	struct kept *k, *tmp;
 	uint32_t n = 0, from = 0;
 
+	r->now = now;
 	KEEPER_EACH(&r->sessions, k, tmp) {
 		struct ic *s = (struct ic *)k;
 
