@@ -5,7 +5,7 @@
 
 #include "mcpdiag/xmem.h"
 
-#define MAX_ASKS 256		/* under way in one session, or one exchange */
+#define MAX_ASKS 128		/* under way in one session, or one exchange */
 
 static void
 free_asks(struct kept *k)
@@ -15,6 +15,7 @@ free_asks(struct kept *k)
 	for (uint32_t i = 0; i < s->n; i++)
 		free(s->v[i].more);
 	free(s->v);
+	free(s->extra);
 	free(s);
 }
 

@@ -29,6 +29,7 @@ struct asks {				/* of one session; first of a rule's own */
 	struct kept of;
 	struct ask *v;			/* oldest first */
 	uint32_t n, cap;
+	void *extra;			/* the rule's own, freed with it */
 };
 
 struct asking {

@@ -30,8 +30,7 @@ struct pair {				/* two requests with one id */
 
 struct clash {				/* one session */
 	struct asks asks;
-	struct pair pairs[MAX_TOLD];
-	uint64_t n_pairs;
+	uint64_t n_pairs;		/* the first are in asks.extra */
 	struct at first, last;
 	uint32_t flags;
 	bool gap, legacy, crossed;
@@ -80,6 +79,12 @@ free_rule(void *arg)
 
 /* ---- reused while unanswered ---- */
 
+static struct pair *
+pair_of(const struct clash *s, uint64_t i)
+{
+	return (struct pair *)s->asks.extra + i;
+}
+
 static void
 report(struct collision *r, const struct clash *s)
 {
@@ -88,11 +93,12 @@ report(struct collision *r, const struct clash *s)
 	struct draft *d = draft_new(r->engine, &rule_collision, NULL, SEV_ERROR, conf,
 	    s->asks.of.session);
 	uint64_t n = s->n_pairs < MAX_TOLD ? s->n_pairs : MAX_TOLD;
-	const struct pair *p = &s->pairs[0];
+	const struct pair *p = pair_of(s, 0);
 	unsigned starved = 0;
 
 	for (uint64_t i = 0; i < n; i++)
-		starved += s->pairs[i].answered[0].t == 0 || s->pairs[i].answered[1].t == 0;
+		starved += pair_of(s, i)->answered[0].t == 0 ||
+		    pair_of(s, i)->answered[1].t == 0;
 	draft_title(d, "request id %s is used again while the first request with it waits%s",
 	    p->id, s->n_pairs > 1 ? "; other ids, too" : "");
 	draft_why(d, "%s was sent while %s with the same id was unanswered.  Who keeps track "
@@ -109,7 +115,7 @@ report(struct collision *r, const struct clash *s)
 	draft_bool(d, "same_connection", p->conn[0] == p->conn[1]);
 	draft_num(d, "starved", starved);
 	for (uint64_t i = 0; i < n; i++) {
-		p = &s->pairs[i];
+		p = pair_of(s, i);
 		for (int j = 0; j < 2; j++) {
 			if (p->stream[j])
 				draft_stream(d, p->stream[j]);
@@ -172,15 +178,17 @@ pair_up(struct clash *s, struct ask *first, struct ask *second)
 	struct ask *k[2] = { first, second };
 	struct pair *p;
 
-	if (s->n_pairs++ == 0)
+	if (s->n_pairs++ == 0) {
 		s->first = first->asked;
+		s->asks.extra = xcalloc(MAX_TOLD, sizeof(struct pair));
+	}
 	s->last = second->asked;
 	s->twins += first->conn != second->conn && strcmp(first->what, second->what) == 0 &&
 	    second->asked.t - first->asked.t <= TWIN;
 	s->flags |= first->flags | second->flags;
 	if (s->n_pairs > MAX_TOLD)
 		return;
-	p = &s->pairs[s->n_pairs - 1];
+	p = pair_of(s, s->n_pairs - 1);
 	memcpy(p->id, first->id_text, sizeof p->id);
 	for (int i = 0; i < 2; i++) {
 		memcpy(p->what[i], k[i]->what, sizeof p->what[i]);
@@ -304,7 +312,7 @@ on_answer(struct collision *r, struct clash *s, const struct ev *e)
 	k->answered = true;
 	m = k->more;
 	if (m->pair && m->pair <= MAX_TOLD) {
-		struct pair *p = &s->pairs[m->pair - 1];
+		struct pair *p = pair_of(s, m->pair - 1);
 
 		p->answered[m->second] = (struct at){ e->t, e->pkt };
 		p->stream[m->second] = e->stream;

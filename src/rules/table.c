@@ -2,7 +2,7 @@
 
 extern const struct rule rule_leapfrog, rule_orphan, rule_replay, rule_empty,
     rule_refused, rule_idle_cut, rule_dead, rule_lost, rule_collision,
-    rule_half_open, rule_split;
+    rule_half_open, rule_split, rule_wrong;
 
 const struct rule *const rules_table[] = {
 	&rule_leapfrog,
@@ -16,5 +16,6 @@ const struct rule *const rules_table[] = {
 	&rule_collision,
 	&rule_half_open,
 	&rule_split,
+	&rule_wrong,
 	NULL,
 };
