@@ -182,17 +182,14 @@ running(const struct ask *k)
 static void
 on_progress(struct wrong *r, struct astray *s, const struct get *g, const struct ev *e)
 {
-	struct misplaced *m;
-
 	for (uint32_t i = 0; i < s->asks.n; i++) {
 		const struct ask *k = &s->asks.v[i];
 
 		if (k->x != e->u.msg.of || !running(k))
 			continue;
 		note(s, PROGRESS, g, k, e);
-		m = &seen_of(s)->of[PROGRESS];
-		m->json |= k->head.t && k->json;
-		report(r, s, PROGRESS, m->json ? SEV_WARNING : SEV_ERROR, CONF_HIGH);
+		report(r, s, PROGRESS, seen_of(s)->of[PROGRESS].json ? SEV_WARNING :
+		    SEV_ERROR, CONF_HIGH);
 		return;
 	}
 }
