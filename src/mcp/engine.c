@@ -8,7 +8,7 @@
 #include "mcpdiag/map.h"
 
 #define TICK (100 * NS_MS)
-#define MAX_RULES 32
+#define MAX_RULES 64
 
 struct draft {
 	struct finding f;
