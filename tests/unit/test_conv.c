@@ -22,7 +22,7 @@
 #include "mcpdiag/timeline.h"
 #include "util.h"
 
-#define MAX_FILES 500
+#define MAX_FILES 2000
 
 struct play {
 	struct timeline *timeline;
