@@ -142,6 +142,8 @@ struct ev {
 			struct str sid, content_type, server, coding, framing;
 			struct str location, via;
 			bool challenge;		/* WWW-Authenticate is there */
+			bool sid_odd;		/* the session id has a byte
+						 * outside 0x21 to 0x7E */
 			bool event_stream;
 		} resp;
 		struct {

@@ -93,7 +93,7 @@ static const struct ev_field response_fields[] = {
 	F(EVT_U32, status), F(EVT_STR, sid), F(EVT_STR, content_type),
 	F(EVT_STR, server), F(EVT_STR, coding), F(EVT_STR, framing),
 	F(EVT_STR, location), F(EVT_STR, via), F(EVT_BOOL, challenge),
-	F(EVT_BOOL, event_stream), F_END
+	F(EVT_BOOL, sid_odd), F(EVT_BOOL, event_stream), F_END
 };
 #undef U
 #define U end

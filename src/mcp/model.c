@@ -531,6 +531,16 @@ find_session(struct model *m, struct mexch *x, const struct model_response *r, s
 	session_tell(m, s, at);
 }
 
+/* What a session id may be made of: transports, Session Management. */
+static bool
+is_visible(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] < 0x21 || (unsigned char)s.p[i] > 0x7e)
+			return false;
+	return true;
+}
+
 void
 model_response(struct model *m, struct mexch *x, const struct model_response *r,
     struct at at)
@@ -553,6 +563,7 @@ model_response(struct model *m, struct mexch *x, const struct model_response *r,
 	e.u.resp.location = span_str(m, location);
 	e.u.resp.via = r->via;
 	e.u.resp.challenge = r->challenge.p != NULL;
+	e.u.resp.sid_odd = !is_visible(r->session_id);
 	e.u.resp.status = r->status;
 	e.u.resp.content_type = r->content_type;
 	e.u.resp.server = r->server;
