@@ -33,6 +33,8 @@ struct finding {
 	const char *variant;	/* static, or NULL */
 	enum severity severity;
 	enum confidence confidence;
+	bool remark;		/* of a rule of that kind, and no error:
+				 * what is shown on request only */
 	uint32_t session;
 	const uint32_t *streams;	/* those concerned, in order */
 	uint32_t n_streams;

@@ -16,6 +16,8 @@ struct rule {
 	const char *name;	/* as printed */
 	const char *summary;	/* one line */
 	const char *reference;	/* man page section */
+	bool remark;		/* says nothing of a fault that hurts now: after
+				 * all others, and not the verdict */
 	uint32_t wants;		/* event types it looks at, as RULE_WANTS(EV_...)
 				 * bits; 0: all */
 	void *(*new)(struct engine *, const struct limits *);

@@ -15,6 +15,7 @@ struct text_opts {
 	bool color;
 	bool findings_only;	/* -q */
 	bool all;		/* -v: every stream and note */
+	bool lint;		/* --lint: remarks, too, in place of their number */
 	unsigned width;		/* columns to wrap at */
 };
 

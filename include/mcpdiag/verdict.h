@@ -8,7 +8,8 @@
 #include "mcpdiag/timeline.h"
 
 enum verdict_kind {
-	VERDICT_FAULT,		/* a finding of severity warning or error */
+	VERDICT_FAULT,		/* a finding of severity warning or error that is
+				 * no remark */
 	VERDICT_CLEAN,		/* MCP was read and none was found */
 	VERDICT_UNKNOWN,	/* none was found, but something hides it */
 	VERDICT_NO_MCP,
@@ -31,6 +32,7 @@ struct verdict {
 	bool truncated;		/* packets or a file are cut short */
 	uint32_t n_severity[3];	/* findings, by enum severity */
 	const struct finding *first;	/* that the text is about, or NULL */
+	uint32_t n_remarks[3];	/* of these, remarks */
 	struct reason *reasons;	/* those that hide come first */
 	uint32_t n_reasons;
 };

@@ -24,7 +24,7 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON };
 enum {
 	O_FILTER = OPT_OWN, O_READ, O_FORMAT, O_OUTPUT, O_COUNT, O_QUIET,
 	O_VERBOSE, O_LINES, O_NUMERIC, O_COLOR, O_FAIL_ON, O_REQUIRE_MCP,
-	O_ALLOW_INCOMPLETE, O_LIMIT, O_SHOW_SECRETS, O_KEYLOG, O_DIVIDE,
+	O_ALLOW_INCOMPLETE, O_LINT, O_LIMIT, O_SHOW_SECRETS, O_KEYLOG, O_DIVIDE,
 	O_ONLY, O_IGNORE,
 };
 
@@ -36,6 +36,7 @@ static const struct opt options[] = {
 	{ O_OUTPUT, 'o', "output", "FILE", "write there instead of stdout" },
 	{ O_QUIET, 'q', "quiet", NULL, "findings only; -qq: exit status only" },
 	{ O_VERBOSE, 'v', "verbose", NULL, "every stream, session and fact" },
+	{ O_LINT, 0, "lint", NULL, "in text, remarks on the specification too" },
 	{ O_LINES, 'l', "line-buffered", NULL, "flush after each line" },
 	{ O_NUMERIC, 'n', "numeric", NULL, "no effect: names are never looked up" },
 	{ O_COLOR, 0, "color", "WHEN", "auto (default), always or never" },
@@ -68,7 +69,7 @@ struct run {
 	const char *filter, *output, *keylog;
 	uint64_t count;			/* 0: all */
 	int quiet, verbose;
-	bool lines, allow_incomplete, require_mcp, fail;
+	bool lines, lint, allow_incomplete, require_mcp, fail;
 	enum severity fail_on;
 	const char *color;
 	unsigned divide;
@@ -218,6 +219,9 @@ set(struct run *r, int id, const char *arg)
 	case O_LINES:
 		r->lines = true;
 		return 0;
+	case O_LINT:
+		r->lint = true;
+		return 0;
 	case O_NUMERIC:
 		return 0;
 	case O_COLOR:
@@ -360,7 +364,7 @@ print(struct run *r, struct output *o, const struct timeline *tl,
     const struct verdict *v)
 {
 	struct text_opts opts = { .color = report_color(r->color, o),
-	    .findings_only = r->quiet == 1, .all = r->verbose > 0,
+	    .findings_only = r->quiet == 1, .all = r->verbose > 0, .lint = r->lint,
 	    .width = report_width(o) };
 
 	if (r->quiet > 1 || r->format == FORMAT_NDJSON)

@@ -232,6 +232,15 @@ weigh(struct engine *e)
 	}
 }
 
+/* Remarks come after all that hurts, and before what is for information. */
+static int
+class(const struct draft *d)
+{
+	if (d->weight == SEV_INFO)
+		return d->rule->remark ? 3 : 2;
+	return d->rule->remark ? 1 : 0;
+}
+
 static int
 by_weight(const void *pa, const void *pb)
 {
@@ -240,6 +249,8 @@ by_weight(const void *pa, const void *pb)
 	const struct draft *ra = a->root ? a->root : a, *rb = b->root ? b->root : b;
 
 	if (ra != rb) {
+		if (class(ra) != class(rb))
+			return class(ra) - class(rb);
 		if (ra->weight != rb->weight)
 			return (int)rb->weight - (int)ra->weight;
 		if (ra->f.first.t != rb->f.first.t)
@@ -427,6 +438,7 @@ draft_new(struct engine *e, const struct rule *rule, const char *variant,
 	d->f.confidence = confidence;
 	d->f.session = session;
 	d->f.reference = rule->reference;
+	d->f.remark = rule->remark && severity < SEV_ERROR;
 	return d;
 }
 
@@ -654,6 +666,7 @@ draft_add(struct draft *d)
 		to->f.last = d->f.last;
 	if (d->f.severity > to->f.severity)
 		to->f.severity = d->f.severity;
+	to->f.remark &= d->f.remark;
 	if (d->f.confidence > to->f.confidence)
 		to->f.confidence = d->f.confidence;
 	to->f.count += d->f.count;

@@ -221,7 +221,8 @@ static void
 say_fault(struct buf *b, const struct verdict *v, const struct timeline *tl)
 {
 	const struct finding *f = timeline_finding(tl, 0);
-	uint32_t more = v->n_severity[SEV_ERROR] + v->n_severity[SEV_WARNING] - 1;
+	uint32_t more = v->n_severity[SEV_ERROR] + v->n_severity[SEV_WARNING] -
+	    v->n_remarks[SEV_WARNING] - 1;
 
 	(void)buf_fmt(b, "%s: ", f->detector);
 	(void)buf_adds(b, f->title);
@@ -305,7 +306,7 @@ judge(const struct verdict *v, const struct timeline *tl)
 {
 	const struct ev *t = timeline_total(tl);
 
-	if (v->n_severity[SEV_ERROR] || v->n_severity[SEV_WARNING])
+	if (v->n_severity[SEV_ERROR] || v->n_severity[SEV_WARNING] > v->n_remarks[SEV_WARNING])
 		return VERDICT_FAULT;
 	if (v->hidden)
 		return VERDICT_UNKNOWN;
@@ -329,8 +330,10 @@ verdict_new(const struct timeline *tl)
 	v->readable = c->http_exchanges > 0 ||
 	    t->u.total.encrypted + t->u.total.http2 == 0;
 	v->truncated = t->u.total.truncated > 0;
-	for (uint32_t i = 0; (f = timeline_finding(tl, i)) != NULL; i++)
+	for (uint32_t i = 0; (f = timeline_finding(tl, i)) != NULL; i++) {
 		v->n_severity[f->severity]++;
+		v->n_remarks[f->severity] += f->remark;
+	}
 	capture_reasons(&m);
 	model_reasons(&m);
 	note_reasons(&m);

@@ -320,24 +320,49 @@ root_of(const struct page *g, const struct finding *f, size_t *depth)
 	return f;
 }
 
+static bool
+is_shown(const struct page *g, const struct finding *f)
+{
+	return g->opts->lint || !f->remark;
+}
+
 static void
 findings(struct page *g)
 {
 	const struct finding *root, *f;
+	/* The title of the first one is the verdict, where that names a fault. */
+	bool said = g->v->kind == VERDICT_FAULT && !g->opts->findings_only;
+	bool first = g->opts->findings_only;
 	size_t depth;
 
 	for (uint32_t i = 0; (root = timeline_finding(g->tl, i)) != NULL; i++) {
-		if (root_of(g, root, &depth) != root)
+		if (!is_shown(g, root) || root_of(g, root, &depth) != root)
 			continue;
-		if (i || !g->opts->findings_only)
+		if (!first)
 			out_eol(g->o);
-		finding(g, root, 0, root != g->v->first || g->opts->findings_only);
+		finding(g, root, 0, root != g->v->first || !said);
+		first = false;
 		for (uint32_t k = 0; (f = timeline_finding(g->tl, k)) != NULL; k++)
 			if (f != root && root_of(g, f, &depth) == root) {
 				out_eol(g->o);
 				finding(g, f, depth * 4, true);
 			}
 	}
+}
+
+/* What is not shown is counted, in one line. */
+static void
+remarks(struct page *g)
+{
+	const uint32_t *n = g->v->n_remarks;
+	uint32_t all = n[SEV_INFO] + n[SEV_WARNING];
+
+	if (all == 0 || g->opts->lint)
+		return;
+	out_eol(g->o);
+	out_fmt(g->o, "%u further remark%s on the specification: --lint shows %s", all, S(all),
+	    all == 1 ? "it" : "them");
+	out_eol(g->o);
 }
 
 static void
@@ -548,7 +573,7 @@ named_in_finding(const struct page *g, uint32_t n)
 	const struct finding *f;
 
 	for (uint32_t i = 0; (f = timeline_finding(g->tl, i)) != NULL; i++)
-		if (f->session == n)
+		if (f->session == n && is_shown(g, f))
 			return true;
 	return false;
 }
@@ -762,6 +787,7 @@ sink_text(struct out *o, const struct timeline *tl, const struct verdict *v,
 	buf_clear(&g.words);
 	hint(&g);
 	findings(&g);
+	remarks(&g);
 	sessions(&g);
 	loose_streams(&g);
 	counts(&g);

@@ -25,7 +25,7 @@ struct fake {
 /* Where the rules write their ticks; new() takes no argument of ours. */
 static struct buf *trace_of_rules;
 
-static const struct rule one, two, three, four;
+static const struct rule one, two, three, four, five;
 
 #define MAX_WORDS 12
 
@@ -85,6 +85,7 @@ NEW(one)
 NEW(two)
 NEW(three)
 NEW(four)
+NEW(five)
 
 static void
 say(struct fake *f, char **w)
@@ -141,15 +142,18 @@ fake_free(void *arg)
 	free(arg);
 }
 
-static const struct rule one = { "leapfrog", "s", "r", 0, new_one, fake_event,
+static const struct rule one = { "leapfrog", "s", "r", false, 0, new_one, fake_event,
     NULL, fake_end, fake_free };
-static const struct rule two = { "replay-loop", "s", "r", 0, new_two, fake_event,
+static const struct rule two = { "replay-loop", "s", "r", false, 0, new_two, fake_event,
     NULL, fake_end, fake_free };
-static const struct rule three = { "notification-storm", "s", "r", 0, new_three, fake_event,
+static const struct rule three = { "notification-storm", "s", "r", false, 0, new_three, fake_event,
     NULL, fake_end, fake_free };
-static const struct rule four = { "ticker", "s", "r", 0, new_four, fake_event,
+static const struct rule four = { "ticker", "s", "r", false, 0, new_four, fake_event,
     fake_tick, fake_end, fake_free };
+static const struct rule five = { "contract", "s", "r", true, 0, new_five, fake_event,
+    NULL, fake_end, fake_free };
 static const struct rule *const quiet[] = { &one, &two, &three, NULL };
+static const struct rule *const remarking[] = { &five, &one, NULL };
 static const struct rule *const ticking[] = { &one, &four, NULL };
 
 static void
@@ -179,6 +183,8 @@ out(void *arg, const struct ev *e)
 		(void)buf_fmt(trace, " %u", f->n);
 	(void)buf_fmt(trace, " %s%s%s s%u %.*s", f->detector, f->variant ? "/" : "",
 	    f->variant ? f->variant : "", f->session, STR_ARG(f->title));
+	if (f->remark)
+		(void)buf_adds(trace, STR(" remark"));
 	if (f->consequence_of)
 		(void)buf_fmt(trace, " of %u", f->consequence_of);
 	for (uint32_t i = 0; i < f->sessions_alike; i++)
@@ -236,6 +242,20 @@ static const struct row {
 	    "event\nnew leapfrog/u s5 e\n"
 	    "final 1 leapfrog/v s4 d\nfinal 2 leapfrog/u s5 e\nfinal 3 leapfrog s2 b\n"
 	    "final 4 leapfrog s3 c\nfinal 5 leapfrog s1 a\nend\n" },
+	{ "remarks come after all that hurts", remarking, 0,
+	    "1 say contract v error 1 1 1 0 a\n"
+	    "1 say contract u warning 1 1 1 0 b\n"
+	    "1 say contract - info 1 1 1 0 c\n"
+	    "2 say leapfrog v warning 1 5 5 0 d\n"
+	    "2 say leapfrog u info 1 5 5 0 e\n"
+	    "2 say leapfrog - error 1 5 5 0 f\n"
+	    "9 end\n",
+	    "event\nnew contract/v s1 a\nevent\nnew contract/u s1 b remark\n"
+	    "event\nnew contract s1 c remark\nevent\nnew leapfrog/v s1 d\n"
+	    "event\nnew leapfrog/u s1 e\nevent\nnew leapfrog s1 f\n"
+	    "final 1 leapfrog s1 f\nfinal 2 leapfrog/v s1 d\nfinal 3 contract/v s1 a\n"
+	    "final 4 contract/u s1 b remark\nfinal 5 leapfrog/u s1 e\n"
+	    "final 6 contract s1 c remark\nend\n" },
 	{ "a consequence stands behind its root", quiet, 0,
 	    "1 say replay-loop - error 1 100 900 0 b\n"
 	    "1 say leapfrog v error 2 50 60 0 c\n"
@@ -461,11 +481,11 @@ ignore(void *arg, const struct ev *e)
 static void
 test_wants(void **state)
 {
-	static const struct rule picky = { "picky", "s", "r",
+	static const struct rule picky = { "picky", "s", "r", false,
 	    RULE_WANTS(EV_SSE) | RULE_WANTS(EV_STREAM), new_seer, see, NULL, no_end,
 	    fake_free };
-	static const struct rule all = { "all", "s", "r", 0, new_seer, see, NULL, no_end,
-	    fake_free };
+	static const struct rule all = { "all", "s", "r", false, 0, new_seer, see, NULL,
+	    no_end, fake_free };
 	static const struct rule *const tables[][2] = { { &picky, NULL }, { &all, NULL } };
 	/* EV_END and EV_FINDING are no rule's business. */
 	static const uint32_t want[] = { RULE_WANTS(EV_SSE) | RULE_WANTS(EV_STREAM),

@@ -291,6 +291,74 @@ text_for_a_person(void **state)
 	timeline_free(tl);
 }
 
+/* Remarks are counted, and shown when asked for; the JSON document has all. */
+static void
+remarks_on_request(void **state)
+{
+	struct finding f[] = { fault(1, "leapfrog", SEV_ERROR, 0),
+	    fault(2, "contract", SEV_WARNING, 0), fault(3, "contract", SEV_INFO, 0) };
+	struct timeline *tl = new_timeline();
+	struct text_opts opts = { .width = 80 };
+	struct verdict *v;
+	struct list l;
+	struct out o;
+
+	(void)state;
+	f[1].remark = f[2].remark = true;
+	story(&l);
+	for (unsigned i = 0; i < l.n; i++)
+		timeline_event(tl, &l.e[i]);
+	give_findings(tl, f, 3);
+	v = verdict_new(tl);
+	assert_int_equal(v->n_remarks[SEV_WARNING], 1);
+	for (int form = 0; form < 4; form++) {
+		opts.lint = (form & 1) != 0;
+		opts.findings_only = (form & 2) != 0;
+		out_init(&o, -1);
+		sink_text(&o, tl, v, &opts);
+		assert_int_equal(has(&o, "contract, high"), opts.lint);
+		assert_int_equal(has(&o, "\n2 further remarks on the specification: "
+		    "--lint shows them\n"), form == 0);
+		assert_false(has(&o, "more finding"));
+		assert_true(has(&o, "error  leapfrog"));
+		out_fini(&o);
+	}
+	out_init(&o, -1);
+	sink_json(&o, tl, v, "1");
+	assert_true(has(&o, "\"contract\""));
+	out_fini(&o);
+	verdict_free(v);
+	timeline_free(tl);
+}
+
+/* Its title is not the verdict then: it must be printed with it. */
+static void
+remarks_alone(void **state)
+{
+	struct finding f = fault(1, "contract", SEV_WARNING, 0);
+	struct timeline *tl = new_timeline();
+	struct text_opts opts = { .width = 80, .lint = true };
+	struct verdict *v;
+	struct list l;
+	struct out o;
+
+	(void)state;
+	f.remark = true;
+	f.title = STR("the title");
+	story(&l);
+	for (unsigned i = 0; i < l.n; i++)
+		timeline_event(tl, &l.e[i]);
+	give_findings(tl, &f, 1);
+	v = verdict_new(tl);
+	out_init(&o, -1);
+	sink_text(&o, tl, v, &opts);
+	assert_true(str_pre(str_of(o.p, o.n), STR("no fault found")));
+	assert_true(has(&o, "  the title\n"));
+	out_fini(&o);
+	verdict_free(v);
+	timeline_free(tl);
+}
+
 static json_t *
 parse(const struct out *o)
 {
@@ -563,6 +631,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_for_a_person),
+		cmocka_unit_test(remarks_on_request),
+		cmocka_unit_test(remarks_alone),
 		cmocka_unit_test(json_for_a_program),
 		cmocka_unit_test(an_event_file_gives_the_same),
 		cmocka_unit_test(nothing_hostile_gets_out),

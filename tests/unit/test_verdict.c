@@ -7,6 +7,7 @@ struct facts {
 	bool mcp, mcp_gap, unknown_stream, midstream, undecoded;
 	const char *note, *anomaly, *file_error;
 	int findings;		/* 0 none, 1 info, 2 warning, 3 error */
+	bool remark;		/* on the specification only */
 };
 
 static const struct {
@@ -26,8 +27,15 @@ static const struct {
 	  VERDICT_FAULT, false, "leapfrog: title" },
 	{ "a warning", { .packets = 5, .tcp = 1, .mcp = true, .findings = 2 },
 	  VERDICT_FAULT, false, "leapfrog: title" },
-	{ "a remark is no fault", { .packets = 5, .tcp = 1, .mcp = true, .findings = 1 },
+	{ "what is for information is no fault",
+	  { .packets = 5, .tcp = 1, .mcp = true, .findings = 1 },
 	  VERDICT_CLEAN, false, "no fault found" },
+	{ "nor a warning that is a remark",
+	  { .packets = 5, .tcp = 1, .mcp = true, .findings = 2, .remark = true },
+	  VERDICT_CLEAN, false, "no fault found" },
+	{ "and it does not hide what is hidden", { .packets = 5, .tcp = 1, .mcp = true,
+	    .findings = 2, .remark = true, .dropped = 1 },
+	  VERDICT_UNKNOWN, true, "no fault found in what can be read" },
 	{ "a fault stays one where packets are lost",
 	  { .packets = 5, .tcp = 1, .mcp = true, .findings = 3, .dropped = 1 },
 	  VERDICT_FAULT, true, "leapfrog: title" },
@@ -155,6 +163,7 @@ verdicts(void **state)
 	for (size_t i = 0; i < N_ROWS(rows); i++) {
 		struct finding f = { .n = 1, .detector = "leapfrog",
 		    .severity = (enum severity)(rows[i].f.findings - 1),
+		    .remark = rows[i].f.remark,
 		    .title = STR("title") };
 		struct limits lim;
 		struct timeline *tl;
