@@ -36,7 +36,9 @@ void pipeline_file(struct pipeline *, const struct source_file *);
 /* Something that keeps the run from a full verdict: see verdict.c. */
 void pipeline_note(struct pipeline *, const char *name, const char *text);
 void pipeline_end(struct pipeline *);
+/* Time of the first packet, as far as it is known by now. */
+ns_t pipeline_first(const struct pipeline *);
 /* Owned by the pipeline; complete after pipeline_end(). */
-struct timeline *pipeline_timeline(struct pipeline *);
+struct timeline *pipeline_timeline(const struct pipeline *);
 
 #endif

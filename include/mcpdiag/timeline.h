@@ -29,7 +29,7 @@ struct tl_stream {
 	char *cursor;			/* NULL: no Last-Event-ID */
 	struct tl_role *roles;		/* the last one is the latest */
 	uint32_t n_roles, more_roles;	/* left out before the last: a limit */
-	bool is_open;
+	bool is_open, picked;
 };
 
 #define TL_NO_XN UINT32_MAX
@@ -45,6 +45,7 @@ struct tl_session {
 	ns_t opened, closed;		/* first and last thing seen */
 	uint32_t *streams, n_streams;	/* numbers of those kept */
 	uint64_t dropped_streams;	/* not kept, see above */
+	bool picked;
 };
 
 struct tl_counts {
@@ -91,6 +92,11 @@ uint32_t timeline_hide(struct timeline *, bool (*hide)(void *, const struct find
     void *arg);
 /* How many of the findings taken out were warnings or errors. */
 uint32_t timeline_hidden(const struct timeline *);
+/* Picks a session and a stream by their numbers; 0 and unknown ones are no fault. */
+void timeline_pick(struct timeline *, uint32_t session, uint32_t stream);
+/* After EV_END, once: from now on timeline_session(), timeline_stream() and the
+ * streams of a session are those picked.  By number all are still found. */
+void timeline_show_picked(struct timeline *);
 /* The EV_END totals (all zero before it). */
 const struct ev *timeline_total(const struct timeline *);
 uint64_t timeline_dropped_streams(const struct timeline *);

@@ -10,6 +10,7 @@
 #include "input.h"
 #include "mcpdiag/ndjson.h"
 #include "mcpdiag/pipeline.h"
+#include "mcpdiag/select.h"
 #include "mcpdiag/sink.h"
 #include "mcpdiag/xmem.h"
 #include "opts.h"
@@ -25,12 +26,13 @@ enum {
 	O_FILTER = OPT_OWN, O_READ, O_FORMAT, O_OUTPUT, O_COUNT, O_QUIET,
 	O_VERBOSE, O_LINES, O_NUMERIC, O_COLOR, O_FAIL_ON, O_REQUIRE_MCP,
 	O_ALLOW_INCOMPLETE, O_LINT, O_LIMIT, O_SHOW_SECRETS, O_KEYLOG, O_DIVIDE,
-	O_ONLY, O_IGNORE,
+	O_ONLY, O_IGNORE, O_WHERE,
 };
 
 static const struct opt options[] = {
 	{ O_READ, 'r', "read", "FILE", "a capture, or events; - is stdin; may be repeated" },
 	{ O_FILTER, 'f', "filter", "BPF", "only packets that match, as in tcpdump" },
+	{ O_WHERE, 'Y', "where", "EXPR", "show only what matches: 'session == ab'" },
 	{ O_COUNT, 'c', "count", "N", "stop after N packets" },
 	{ O_FORMAT, 'T', "format", "FORMAT", "text (default), json or ndjson" },
 	{ O_OUTPUT, 'o', "output", "FILE", "write there instead of stdout" },
@@ -74,6 +76,9 @@ struct run {
 	const char *color;
 	unsigned divide;
 	struct gate gate;
+	struct where *where;		/* NULL: all is shown */
+	struct select *select;
+	struct pipeline *pipeline;
 	struct ndjson *nd;
 };
 
@@ -191,6 +196,27 @@ set_number(const char *option, const char *arg, uint64_t *out)
 	return usage(option, arg, "give a number from 1 up");
 }
 
+/* The fault, and under the expression the column of it. */
+static int
+set_where(struct run *r, const char *arg)
+{
+	struct gate_names names;
+	struct errmsg em;
+	uint32_t column;
+
+	where_free(r->where);
+	gate_names(&names);
+	r->where = where_new(arg, names.name, &column, &em);
+	if (r->where)
+		return 0;
+	complain("mcpdiag analyze: --where: %s", em.text);
+	if (column < 200 && strlen(arg) < 400) {
+		complain("  %s", arg);
+		complain("  %*s", (int)column, "^");
+	}
+	return STATUS_USAGE;
+}
+
 static int
 set(struct run *r, int id, const char *arg)
 {
@@ -203,6 +229,8 @@ set(struct run *r, int id, const char *arg)
 	case O_FILTER:
 		r->filter = arg;
 		return 0;
+	case O_WHERE:
+		return set_where(r, arg);
 	case O_COUNT:
 		return set_number("--count", arg, &r->count);
 	case O_FORMAT:
@@ -255,14 +283,18 @@ set(struct run *r, int id, const char *arg)
 	return STATUS_USAGE;
 }
 
+/* Every event, after the timeline has seen it. */
 static void
-to_ndjson(void *arg, const struct ev *e)
+on_event(void *arg, const struct ev *e)
 {
 	struct run *r = arg;
 
 	if (e->type == EV_FINDING && !gate_passes(&r->gate, e->u.finding))
 		return;
-	ndjson_event(r->nd, e);
+	if (r->select && !select_event(r->select, e, pipeline_first(r->pipeline)))
+		return;
+	if (r->format == FORMAT_NDJSON && r->quiet < 2)
+		ndjson_event(r->nd, e);
 }
 
 static void
@@ -397,6 +429,24 @@ judge(struct run *r, struct timeline *tl)
 	return v;
 }
 
+/* What is shown from here on; the verdict is that on all of it. */
+static void
+narrow(struct run *r, struct verdict *v)
+{
+	struct select_sums n;
+	char text[256];
+
+	if (r->select == NULL)
+		return;
+	select_end(r->select, &n);
+	(void)snprintf(text, sizeof text, "the display filter shows %u of %u finding%s, "
+	    "%u of %u session%s, %u of %u event stream%s", n.findings, n.all_findings,
+	    n.all_findings == 1 ? "" : "s", n.sessions, n.all_sessions,
+	    n.all_sessions == 1 ? "" : "s", n.streams, n.all_streams,
+	    n.all_streams == 1 ? "" : "s");
+	verdict_note(v, "where", text);
+}
+
 static int
 exit_status(const struct run *r, const struct verdict *v)
 {
@@ -425,12 +475,15 @@ run_pipeline(struct run *r, struct output *o, bool events)
 	int rc;
 
 	r->nd = ndjson_new(&o->out);
-	if (r->format == FORMAT_NDJSON && r->quiet < 2) {
-		r->pipe.tap = to_ndjson;
-		r->pipe.arg = r;
+	if (r->format == FORMAT_NDJSON && r->quiet < 2)
 		o->out.lines = r->lines || o->tty;
+	if (r->format == FORMAT_NDJSON || r->where) {
+		r->pipe.tap = on_event;
+		r->pipe.arg = r;
 	}
-	p = pipeline_new(&r->pipe);
+	r->pipeline = p = pipeline_new(&r->pipe);
+	if (r->where)
+		r->select = select_new(r->where, pipeline_timeline(p));
 	catch_signals();
 	rc = events ? read_events(r, p) : read_captures(r, p);
 	if (rc != 0)
@@ -440,6 +493,7 @@ run_pipeline(struct run *r, struct output *o, bool events)
 		    "does not decrypt TLS");
 	pipeline_end(p);
 	v = judge(r, pipeline_timeline(p));
+	narrow(r, v);
 	print(r, o, pipeline_timeline(p), v);
 	rc = output_done(o, &em);
 	if (rc < 0) {
@@ -449,6 +503,7 @@ run_pipeline(struct run *r, struct output *o, bool events)
 		rc = rc > 0 ? STATUS_PIPE : exit_status(r, v);
 out:
 	verdict_free(v);
+	select_free(r->select);
 	pipeline_free(p);
 	ndjson_free(r->nd);
 	return rc;
@@ -530,6 +585,7 @@ run_analyze(const struct command *cmd, int argc, char **argv)
 	if (rc == 0)
 		rc = start(&r);
 out:
+	where_free(r.where);
 	gate_fini(&r.gate);
 	free(r.files);
 	return rc;

@@ -7,8 +7,6 @@
 #include "mcpdiag/xmem.h"
 #include "opts.h"
 
-#define MAX_NAMES 64
-
 static void
 list_fini(struct gate_list *l)
 {
@@ -27,17 +25,25 @@ gate_fini(struct gate *g)
 	list_fini(&g->ignore);
 }
 
+void
+gate_names(struct gate_names *names)
+{
+	const size_t max = sizeof names->name / sizeof *names->name - 1;
+	size_t n = 0;
+
+	for (const struct explain *e; n < max && (e = explain_at((unsigned)n)) != NULL; n++)
+		names->name[n] = e->detector;
+	names->name[n] = NULL;
+}
+
 static void
 no_detector(const char *option, const char *word)
 {
-	const char *names[MAX_NAMES + 1], *near;
-	size_t n = 0;
+	struct gate_names names;
+	const char *near;
 
-	for (const struct explain *e; n < MAX_NAMES &&
-	    (e = explain_at((unsigned)n)) != NULL; n++)
-		names[n] = e->detector;
-	names[n] = NULL;
-	near = opts_nearest(word, names);
+	gate_names(&names);
+	near = opts_nearest(word, names.name);
 	if (near)
 		complain("mcpdiag analyze: %s: no detector %s; did you mean %s?", option,
 		    word, near);

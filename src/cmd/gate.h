@@ -18,6 +18,12 @@ struct gate {
 	struct gate_list only, ignore;	/* only: empty lets all pass */
 };
 
+/* All that can be named, ended by NULL. */
+struct gate_names {
+	const char *name[64 + 1];
+};
+
+void gate_names(struct gate_names *);
 void gate_fini(struct gate *);
 /* Adds "DETECTOR[/VARIANT],..." to a list.  False, with a message, for a
  * detector that there is not. */

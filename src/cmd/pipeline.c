@@ -434,8 +434,14 @@ pipeline_end(struct pipeline *p)
 	model_end(p->model, &p->total, p->now);
 }
 
+ns_t
+pipeline_first(const struct pipeline *p)
+{
+	return p->total.first;
+}
+
 struct timeline *
-pipeline_timeline(struct pipeline *p)
+pipeline_timeline(const struct pipeline *p)
 {
 	return p->timeline;
 }

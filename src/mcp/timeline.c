@@ -584,6 +584,8 @@ timeline_free(struct timeline *tl)
 	free(tl->recent);
 	free(tl->by_stream.slot);
 	free(tl->by_session.slot);
+	free(tl->shown_sessions);
+	free(tl->shown_streams);
 	free(tl);
 }
 
@@ -666,6 +668,8 @@ timeline_counts(const struct timeline *tl)
 const struct tl_session *
 timeline_session(const struct timeline *tl, uint32_t i)
 {
+	if (tl->shown_sessions)
+		return i > tl->n_sorder ? NULL : tl->shown_sessions[i];
 	if (tl->n_sessions < tl->n_sorder)
 		tidy_sessions((struct timeline *)(uintptr_t)tl);
 	if (i >= tl->n_sorder)
@@ -677,6 +681,8 @@ timeline_session(const struct timeline *tl, uint32_t i)
 const struct tl_stream *
 timeline_stream(const struct timeline *tl, uint32_t i)
 {
+	if (tl->shown_streams)
+		return i > tl->n_order ? NULL : tl->shown_streams[i];
 	if (tl->n_streams < tl->n_order)
 		tidy_streams((struct timeline *)(uintptr_t)tl);
 	return i < tl->n_order ? &tl->order[i]->s : NULL;
@@ -692,6 +698,22 @@ const struct tl_file *
 timeline_file(const struct timeline *tl, uint32_t i)
 {
 	return i < tl->n_files ? &tl->files[i] : NULL;
+}
+
+struct tl_session *
+timeline_find_session(struct timeline *tl, uint32_t n)
+{
+	struct sess *s = index_get(&tl->by_session, n);
+
+	return s ? &s->s : NULL;
+}
+
+struct tl_stream *
+timeline_find_stream(struct timeline *tl, uint32_t n)
+{
+	struct snode *s = index_get(&tl->by_stream, n);
+
+	return s ? &s->s : NULL;
 }
 
 const struct tl_session *

@@ -60,6 +60,13 @@ struct timeline {
 	uint32_t n_hidden;	/* of the findings, warnings and errors */
 	struct recent *recent;
 	struct ev total;
+	/* NULL: all are; else ended by NULL. */
+	const struct tl_session **shown_sessions;
+	const struct tl_stream **shown_streams;
 };
+
+/* By number, to be written to; NULL when unknown or dropped. */
+struct tl_session *timeline_find_session(struct timeline *, uint32_t n);
+struct tl_stream *timeline_find_stream(struct timeline *, uint32_t n);
 
 #endif
