@@ -21,6 +21,7 @@ struct reason {
 	char *name;		/* "gaps", "encrypted", ... or of the note */
 	char *text;		/* a sentence without its full stop */
 	bool hides;		/* it may hide a fault, here */
+	bool fails;		/* it is one of its own: a stale baseline */
 };
 
 struct verdict {
@@ -41,6 +42,8 @@ struct verdict *verdict_new(const struct timeline *);
 void verdict_free(struct verdict *);
 /* Adds a reason that hides nothing, such as what an option leaves out. */
 void verdict_note(struct verdict *, const char *name, const char *text);
+/* Adds one that fails the run. */
+void verdict_fail(struct verdict *, const char *name, const char *text);
 const char *verdict_name(enum verdict_kind);
 
 #endif

@@ -8,6 +8,7 @@
 #include "complain.h"
 #include "gate.h"
 #include "input.h"
+#include "known.h"
 #include "mcpdiag/ndjson.h"
 #include "mcpdiag/pipeline.h"
 #include "mcpdiag/select.h"
@@ -26,7 +27,7 @@ enum {
 	O_FILTER = OPT_OWN, O_READ, O_FORMAT, O_OUTPUT, O_COUNT, O_QUIET,
 	O_VERBOSE, O_LINES, O_NUMERIC, O_COLOR, O_FAIL_ON, O_REQUIRE_MCP,
 	O_ALLOW_INCOMPLETE, O_LINT, O_LIMIT, O_SHOW_SECRETS, O_KEYLOG, O_DIVIDE,
-	O_ONLY, O_IGNORE, O_WHERE,
+	O_ONLY, O_IGNORE, O_WHERE, O_BASELINE, O_WRITE_BASELINE,
 };
 
 static const struct opt options[] = {
@@ -45,6 +46,8 @@ static const struct opt options[] = {
 	{ O_FAIL_ON, 0, "fail-on", "LEVEL", "exit 1 from: info, warning, error (default), none" },
 	{ O_ONLY, 0, "only", "DETECTOR,...", "findings of these only; DETECTOR/VARIANT too" },
 	{ O_IGNORE, 0, "ignore", "DETECTOR,...", "no findings of these" },
+	{ O_BASELINE, 0, "baseline", "FILE", "known findings: neither shown nor counted" },
+	{ O_WRITE_BASELINE, 0, "write-baseline", "FILE", "write what is found as such a file" },
 	{ O_REQUIRE_MCP, 0, "require-mcp", NULL, "exit 3 when there is no MCP" },
 	{ O_ALLOW_INCOMPLETE, 0, "allow-incomplete", NULL, "exit 0 instead of 6" },
 	{ O_SHOW_SECRETS, 0, "show-secrets", NULL, "session ids and tokens as they are" },
@@ -76,6 +79,8 @@ struct run {
 	const char *color;
 	unsigned divide;
 	struct gate gate;
+	struct known known;
+	uint32_t n_stale;		/* entries of the baseline */
 	struct where *where;		/* NULL: all is shown */
 	struct select *select;
 	struct pipeline *pipeline;
@@ -260,6 +265,12 @@ set(struct run *r, int id, const char *arg)
 		return gate_add(&r->gate.only, "--only", arg) ? 0 : STATUS_USAGE;
 	case O_IGNORE:
 		return gate_add(&r->gate.ignore, "--ignore", arg) ? 0 : STATUS_USAGE;
+	case O_BASELINE:
+		r->known.path = arg;
+		return 0;
+	case O_WRITE_BASELINE:
+		r->known.write = arg;
+		return 0;
 	case O_REQUIRE_MCP:
 		r->require_mcp = true;
 		return 0;
@@ -289,7 +300,8 @@ on_event(void *arg, const struct ev *e)
 {
 	struct run *r = arg;
 
-	if (e->type == EV_FINDING && !gate_passes(&r->gate, e->u.finding))
+	if (e->type == EV_FINDING && (!gate_passes(&r->gate, e->u.finding) ||
+	    known_has(&r->known, pipeline_timeline(r->pipeline), e->u.finding)))
 		return;
 	if (r->select && !select_event(r->select, e, pipeline_first(r->pipeline)))
 		return;
@@ -413,19 +425,26 @@ is_gated(void *arg, const struct finding *f)
 	return !gate_passes(arg, f);
 }
 
-/* The verdict on the findings that count, and what was taken out of them. */
+/* The verdict on the findings that count, and what was taken out of them; NULL
+ * when a baseline could not be written (its exit status in *rc). */
 static struct verdict *
-judge(struct run *r, struct timeline *tl)
+judge(struct run *r, struct timeline *tl, int *rc)
 {
-	uint32_t gated = timeline_hide(tl, is_gated, &r->gate);
-	struct verdict *v = verdict_new(tl);
+	uint32_t gated = timeline_hide(tl, is_gated, &r->gate), known;
+	struct verdict *v;
 	char text[128];
 
+	*rc = known_write(&r->known, tl, r->files, r->n_files);
+	if (*rc != 0)
+		return NULL;
+	known = known_hide(&r->known, tl);
+	v = verdict_new(tl);
 	if (gated) {
 		(void)snprintf(text, sizeof text, "%u finding%s left out by --only or "
 		    "--ignore", gated, gated == 1 ? " is" : "s are");
 		verdict_note(v, "gate", text);
 	}
+	r->n_stale = known_say(&r->known, &r->gate, known, v, r->quiet < 2);
 	return v;
 }
 
@@ -454,7 +473,7 @@ exit_status(const struct run *r, const struct verdict *v)
 
 	for (int s = (int)r->fail_on; r->fail && s <= SEV_ERROR; s++)
 		n += v->n_severity[s];
-	if (n)
+	if (n || (r->fail && r->n_stale))
 		return STATUS_FOUND;
 	if (r->require_mcp && !v->mcp) {
 		complain("mcpdiag: --require-mcp: %s",
@@ -492,7 +511,9 @@ run_pipeline(struct run *r, struct output *o, bool events)
 		pipeline_note(p, "keylog", "the key log was not used: this version "
 		    "does not decrypt TLS");
 	pipeline_end(p);
-	v = judge(r, pipeline_timeline(p));
+	v = judge(r, pipeline_timeline(p), &rc);
+	if (v == NULL)
+		goto out;
 	narrow(r, v);
 	print(r, o, pipeline_timeline(p), v);
 	rc = output_done(o, &em);
@@ -556,6 +577,9 @@ start(struct run *r)
 		if (r->pipe.filter == NULL)
 			return usage("--filter", r->filter, em.text);
 	}
+	rc = known_read(&r->known);
+	if (rc != 0)
+		goto out;
 	rc = output_open(&o, r->output, r->files, r->n_files, &em);
 	if (rc != 0) {
 		complain("mcpdiag analyze: -o %s", em.text);
@@ -563,6 +587,7 @@ start(struct run *r)
 	} else
 		rc = run_pipeline(r, &o, events);
 	output_fini(&o);
+out:
 	bpf_free(r->pipe.filter);
 	return rc;
 }
@@ -585,6 +610,7 @@ run_analyze(const struct command *cmd, int argc, char **argv)
 	if (rc == 0)
 		rc = start(&r);
 out:
+	known_fini(&r.known);
 	where_free(r.where);
 	gate_fini(&r.gate);
 	free(r.files);

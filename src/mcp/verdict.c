@@ -80,7 +80,7 @@ reason(struct making *m, const char *name, const char *fmt, ...)
 	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	r = (struct reason){ xmemdup0(name, strlen(name)),
-	    xmemdup0(text, strlen(text)), hides(v, name) };
+	    xmemdup0(text, strlen(text)), hides(v, name), false };
 	v->hidden |= r.hides;
 	v->reasons = xgrow(v->reasons, v->n_reasons, &m->cap, sizeof r);
 	v->reasons[v->n_reasons++] = r;
@@ -349,7 +349,14 @@ verdict_note(struct verdict *v, const char *name, const char *text)
 {
 	v->reasons = xrealloc(v->reasons, (v->n_reasons + 1) * sizeof *v->reasons);
 	v->reasons[v->n_reasons++] = (struct reason){ xmemdup0(name, strlen(name)),
-	    xmemdup0(text, strlen(text)), false };
+	    xmemdup0(text, strlen(text)), false, false };
+}
+
+void
+verdict_fail(struct verdict *v, const char *name, const char *text)
+{
+	verdict_note(v, name, text);
+	v->reasons[v->n_reasons - 1].fails = true;
 }
 
 void
