@@ -173,6 +173,7 @@ on_sse(struct got *x, const struct ev *e)
 	x->flags |= e->flags & (EVF_GAP | EVF_UNDECODED);
 	x->primed |= e->u.sse.retry_ms >= 0 || (e->u.sse.id.n && !e->u.sse.data);
 	if (e->u.sse.id.p) {
+		x->gave = true;
 		x->last_id = e->u.sse.id.n ?
 		    map_digest(e->u.sse.id.p, e->u.sse.id.n) : 0;
 		keep(x->last_text, e->u.sse.id);

@@ -48,6 +48,7 @@ struct got {			/* an exchange as far as it is known */
 	bool of_post;		/* it carries the answer of one POST */
 	bool left;		/* STEP_LEFT was told */
 	uint32_t data, replays, messages, comments;
+	bool gave;		/* an id came, if an empty one */
 	uint64_t last_id;	/* digest of the last id it gave, 0 none */
 	char last_text[TEXT_KEPT];
 };

@@ -1,8 +1,8 @@
 #include "mcpdiag/rule.h"
 
 extern const struct rule rule_leapfrog, rule_orphan, rule_replay, rule_empty,
-    rule_refused, rule_idle_cut, rule_dead, rule_lost, rule_collision,
-    rule_duplicate, rule_half_open, rule_split, rule_wrong;
+    rule_refused, rule_stale, rule_idle_cut, rule_dead, rule_lost,
+    rule_collision, rule_duplicate, rule_half_open, rule_split, rule_wrong;
 
 const struct rule *const rules_table[] = {
 	&rule_leapfrog,
@@ -10,6 +10,7 @@ const struct rule *const rules_table[] = {
 	&rule_replay,
 	&rule_empty,
 	&rule_refused,
+	&rule_stale,
 	&rule_idle_cut,
 	&rule_dead,
 	&rule_lost,
