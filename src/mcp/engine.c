@@ -56,6 +56,7 @@ static const struct {
 	{ "leapfrog", "notification-storm" },
 	{ "replay-loop", "notification-storm" },
 	{ "orphaned-channel", "half-open" },
+	{ "abrupt-shutdown", "lost-response" },
 	{ "id-collision", "lost-response" },
 };
 
@@ -66,6 +67,7 @@ static const struct {
 	{ "idle-cut", "empty-accept-loop" },
 	{ "idle-cut", "dead-session" },
 	{ "idle-cut", "lost-response" },
+	{ "abrupt-shutdown", "dead-session" },
 };
 
 struct engine *
