@@ -54,6 +54,7 @@ struct conv {
 	uint32_t n_wants, cap_wants;
 	struct limits limits;
 	bool data_first;
+	bool contract;			/* by its name, it is about that */
 	char error[256];		/* why it cannot be read or played */
 	/* while it is played */
 	const struct conv_ops *ops;
@@ -127,6 +128,7 @@ conv_read(struct conv *c, const char *path)
 	size_t n = 0;
 
 	*c = (struct conv){ .text = xcalloc(1, 1 << 16) };
+	c->contract = strstr(path, "/contract-") || strstr(path, "/miss-contract-");
 	limits_init(&c->limits);
 	if (f) {
 		n = fread(c->text, 1, (1 << 16) - 1, f);

@@ -409,7 +409,10 @@ judge_rest(const struct play *p, const struct conv *c, struct buf *bad)
 	const struct finding *f;
 
 	for (uint32_t i = 0; (f = timeline_finding(p->timeline, i)) != NULL; i++) {
-		bool named = f->severity == SEV_INFO;
+		/* What the specification says of it is for the files about that,
+		 * and all that counts in them. */
+		bool named = f->severity == SEV_INFO ||
+		    (strcmp(f->detector, "contract") == 0) != c->contract;
 
 		for (uint32_t j = 0; j < c->n_wants && !named; j++) {
 			char copy[CONV_LINE], *w[CONV_WORDS];
