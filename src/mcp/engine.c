@@ -58,13 +58,20 @@ static const struct {
 	{ "orphaned-channel", "half-open" },
 	{ "abrupt-shutdown", "lost-response" },
 	{ "id-collision", "lost-response" },
+	{ "stale-slot", "collateral-teardown" },
+	{ "refused-get-loop", "collateral-teardown" },
+	{ "empty-accept-loop", "collateral-teardown" },
 };
 
 /* The same where the cause is a warning and its effects are errors. */
 static const struct {
 	const char *cause, *effect;
 } mild_chains[] = {
+	{ "idle-cut", "stale-slot" },
 	{ "idle-cut", "empty-accept-loop" },
+	{ "idle-cut", "refused-get-loop" },
+	{ "idle-cut", "cursor-loss" },
+	{ "idle-cut", "collateral-teardown" },
 	{ "idle-cut", "dead-session" },
 	{ "idle-cut", "lost-response" },
 	{ "abrupt-shutdown", "dead-session" },
