@@ -224,7 +224,7 @@ judge_get(struct buffered *r, struct bf *s, struct flight *f, struct at end, boo
 	if (f->head.t == 0) {
 		if (age >= NO_HEAD)
 			report_no_head(r, s, f, end);
-	} else if (f->stream && over && late > HELD && late * 5 >= age * 4 &&
+	} else if (f->stream && over && late > HELD && late >= age / 5 * 4 &&
 	    (f->n || age > LONG)) {
 		report_head(r, s, f, end);
 	}

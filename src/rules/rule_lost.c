@@ -10,6 +10,7 @@
 
 #define TELL_LATE (60 * NS_S)	/* live: no client comes back after that */
 #define TICK (5 * NS_S)
+#define MAX_DELAY 60000		/* ms: whoever takes longer is somebody else */
 #define COUPLED (60 * NS_MS)	/* an end this soon after a GET is a takeover */
 #define ABORT (2 * NS_S)	/* a cancellation this soon after the client left */
 
@@ -18,7 +19,8 @@ lost_patience(const struct lost *s)
 {
 	int64_t d = s->retry_ms > 1000 ? s->retry_ms : 1000;
 
-	d = s->delay_ms > d && s->delay_ms < 60000 ? s->delay_ms : d;
+	d = s->delay_ms > d && s->delay_ms < MAX_DELAY ? s->delay_ms : d;
+	d = d < MAX_DELAY ? d : MAX_DELAY;
 	return 2 * d * NS_MS;
 }
 
@@ -51,11 +53,11 @@ static unsigned
 gaps_of(const struct lostrule *r, const struct lost *s, const struct ask *k)
 {
 	uint64_t max = sizeof r->gaps / sizeof r->gaps[0];
-	ns_t until = k->ended.t ? k->ended.t + lost_patience(s) : INT64_MAX;
 	unsigned worst = 0;
 
 	for (uint64_t i = 0; i < r->n_gaps && i < max; i++) {
-		if (r->gaps[i].t < k->asked.t || r->gaps[i].t > until)
+		if (r->gaps[i].t < k->asked.t || (k->ended.t &&
+		    r->gaps[i].t - k->ended.t > lost_patience(s)))
 			continue;
 		if (r->gaps[i].conn == k->conn || s->legacy)
 			return 2;
@@ -332,7 +334,7 @@ on_stream_end(struct lost *s, const struct ev *e, bool legacy)
 		struct ask *k = &s->asks.v[i];
 		struct ans *a = ans_of(k);
 
-		if (k->x == e->x || a->resumed == e->stream || legacy)
+		if (k->x == e->x || a->resumed == e->stream || s->legacy)
 			a->last_byte = e->u.stream_end.last_byte;
 		if (a->resumed == e->stream && e->stream) {
 			a->resumed_open = e->u.stream_end.end == EV_OPEN;
