@@ -75,6 +75,7 @@ static const struct {
 	{ "idle-cut", "dead-session" },
 	{ "idle-cut", "lost-response" },
 	{ "abrupt-shutdown", "dead-session" },
+	{ "cursor-loss", "collateral-teardown" },
 };
 
 struct engine *
