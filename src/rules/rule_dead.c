@@ -356,7 +356,8 @@ event(void *arg, const struct ev *e)
 	else if (e->type == EV_SSE || e->type == EV_COMMENT)
 		s->alive |= s->fails > 0;
 	else if (e->type == EV_REQUEST_END)
-		s->opaque |= (e->flags & (EVF_UNDECODED | EVF_CUT)) != 0 || e->u.end.end != EV_COMPLETE;
+		s->opaque |= (e->flags & (EVF_UNDECODED | EVF_CUT)) != 0 ||
+		    e->u.end.end != EV_COMPLETE;
 	else if (e->type == EV_MESSAGE && s->legacy)
 		on_message(s, e);
 }

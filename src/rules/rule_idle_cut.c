@@ -109,6 +109,9 @@ couple(struct cut *c, const struct ic_get *g)
 		return;
 	if (g->request > c->at.t + EARLY || later < c->at.t - NEAR)
 		return;
+	/* It cannot have been there before: a client in a hurry. */
+	if (g->request >= c->at.t && (g->conn == c->conn || g->opened >= c->at.t))
+		return;
 	/* It waited for its head long before and long after: no relation. */
 	if (g->head > c->at.t + NEAR && g->request < c->at.t - NS_S)
 		return;
@@ -193,6 +196,7 @@ static void
 on_request(struct idle_cut *r, const struct ev *e)
 {
 	struct ic *s = e->session ? session(r, e->session) : NULL;
+	const struct who *w = who_of(&r->whos, e->conn);
 	struct ic_get *g;
 
 	if (s == NULL)
@@ -203,7 +207,8 @@ on_request(struct idle_cut *r, const struct ev *e)
 	if (!str_eq(e->u.req.method, STR("GET")))
 		return;
 	g = &s->gets[s->n_gets++ % N_GETS];
-	*g = (struct ic_get){ .x = e->x, .request = e->t };
+	*g = (struct ic_get){ .x = e->x, .conn = e->conn, .request = e->t,
+	    .opened = w ? w->opened : 0 };
 	couple_recent(s, g, e->t);
 }
 

@@ -32,7 +32,8 @@ struct cut {			/* a stream ended by the server or a hop */
 };
 
 struct ic_get {			/* a GET of the session */
-	uint32_t x, previous;
+	uint32_t x, conn, previous;
+	ns_t opened;		/* its connection */
 	ns_t request, head;
 };
 

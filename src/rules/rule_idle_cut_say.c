@@ -257,7 +257,8 @@ say_what(struct draft *d, const struct found *f, uint32_t here, uint32_t truncat
 	    (double)f->min / 1e9, (double)f->max / 1e9, truncated == f->n ?
 	    "by a close without the terminator" : truncated ?
 	    "some with, some without the terminator" : "by the terminator",
-	    f->known ? "  A hint only: " : "", f->known ? f->known->whose : "", f->known ? "." : "");
+	    f->known ? "  A hint only: " : "", f->known ? f->known->whose : "",
+	    f->known ? "." : "");
 }
 
 static void

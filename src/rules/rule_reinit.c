@@ -190,14 +190,14 @@ report(struct reinit *r, const struct client *c)
 		draft_fix(d, "Server: see why it refuses initialize (status %u).  Client: give up, "
 		    "or wait longer each time.", c->status);
 	else if (c->status == 409 || c->status == 405)
-		draft_fix(d, "Client: a refused GET (%u) is no reason to give the session up; POSTs "
-		    "work without it.", c->status);
+		draft_fix(d, "Client: a refused GET (%u) is no reason to give the session up; "
+		    "POSTs work without it.", c->status);
 	else if (c->status == 0)
 		draft_fix(d, "Server or hop: find what ends the streams so soon.  Client: wait "
 		    "longer each time.");
 	else
-		draft_fix(d, "Find why new sessions are refused with %u: replicas that do not share "
-		    "them, a server that forgets them, a header that is lost on the way.  "
+		draft_fix(d, "Find why new sessions are refused with %u: replicas that do not "
+		    "share them, a server that forgets them, a header that is lost on the way.  "
 		    "Client: wait longer each time.", c->status);
 	draft_num(d, "initializes", c->inits);
 	draft_num(d, "failures", c->failures);

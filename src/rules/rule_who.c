@@ -82,6 +82,7 @@ who_event(struct whos *w, const struct ev *e)
 		k->server = map_digest(e->u.conn.server.p, e->u.conn.server.n);
 		k->host = host_of(e->u.conn.client);
 		k->closed = 0;
+		k->opened = e->flags & EVF_MIDSTREAM ? 0 : e->t;
 	} else if (e->type == EV_REQUEST) {
 		ask(get(w, e->conn), e);
 	} else if (e->type == EV_CONN_END && (k = find(w, e->conn)) != NULL) {

@@ -24,6 +24,7 @@ struct who {
 	UT_hash_handle hh;
 	uint32_t conn;
 	uint64_t server, host;	/* address and port; address of the client */
+	ns_t opened;		/* 0: before the capture */
 	struct asked asked[WHO_ASKED];
 	uint32_t n_asked;
 	uint8_t closed;		/* directions, a bit for each */
