@@ -382,6 +382,7 @@ on_response_end(struct contract *c, struct cx *x, const struct ev *e)
 	if (!x->modern) {
 		ct_http_end(s, x, e);
 		ct_session_over(s, x);
+		ct_ids_over(s, x);
 		ct_stream_over(s, x, e);
 	}
 	drop(c, x);

@@ -48,7 +48,8 @@ ct_get_head(struct contract *c, struct cx *x, const struct ev *e)
 	/* A cursor may be refused for what it is. */
 	if (!other_reason(x->status) && !x->has_cursor && of->n_gets == 0 && !of->deleted &&
 	    of->gone.t == 0 && !ct_proxy(of, e) && ct_holds(CT_GET_NOT_405, revs))
-		ct_hit(of, CT_GET_NOT_405, SEV_WARNING, CONF_HIGH, x->head, 0,
+		ct_hit(of, CT_GET_NOT_405, ct_unless_told(CT_GET_NOT_405, SEV_WARNING),
+		    CONF_HIGH, x->head, 0,
 		    "the GET of a live session is refused with %u", x->status);
 	if (x->event_stream) {
 		of->n_gets++;

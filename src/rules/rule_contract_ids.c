@@ -1,11 +1,13 @@
 /* contract: who asked, who answered.  spec-rules 2.1. */
+#include <stdio.h>
+
 #include "rule_contract_priv.h"
 
 #define POSTED (1u << 16)	/* in idrec.a; below it: answered */
 #define ANSWERED 0xffffu
 
 static void
-remember(struct cs *s, uint64_t id, uint32_t x)
+remember(struct cs *s, uint64_t id)
 {
 	struct idrec *r;
 	int fresh;
@@ -13,7 +15,7 @@ remember(struct cs *s, uint64_t id, uint32_t x)
 	r = idtab_put(&s->reqs, id, &fresh);
 	if (r->a < UINT32_MAX - POSTED)
 		r->a += POSTED;
-	r->b = x;
+	r->b = 0;
 	s->reqs_lost |= s->reqs.forgot;
 }
 
@@ -61,14 +63,19 @@ client_answers(struct cs *s, struct cx *x, const struct ev *e)
 void
 ct_ids_posted(struct cs *s, struct cx *x, const struct ev *e)
 {
+	struct idrec *r;
+
 	switch (e->u.msg.kind) {
 	case EV_MSG_REQUEST:
-		remember(s, map_digest(e->u.msg.id.p, e->u.msg.id.n), x->x);
+		remember(s, map_digest(e->u.msg.id.p, e->u.msg.id.n));
 		x->ids_bound = true;
 		break;
 	case EV_MSG_NOTIFICATION:
-		if (str_eq(e->u.msg.method, STR("notifications/cancelled")))
-			s->cancelled = e->t;
+		/* What comes after the end of its exchange is too late. */
+		r = e->u.msg.cancels.n ? idtab_get(&s->reqs,
+		    map_digest(e->u.msg.cancels.p, e->u.msg.cancels.n)) : NULL;
+		if (r)
+			r->b = 1;
 		break;
 	case EV_MSG_RESPONSE: case EV_MSG_ERROR:
 		client_answers(s, x, e);
@@ -84,25 +91,47 @@ ct_ids_bind(struct cs *s, struct cx *x)
 	if (x->ids_bound)
 		return;
 	for (uint32_t i = 0; i < x->n_req && i < CT_IDS; i++)
-		remember(s, x->ids[i], x->x);
+		remember(s, x->ids[i]);
 	s->reqs_lost |= x->n_req > CT_IDS;
 	x->ids_bound = true;
 }
 
 static void
-unknown(struct cs *s, const struct cx *x, const struct ev *e)
+unknown(struct cs *s, struct cx *x, const struct ev *e)
 {
-	bool inferred = engine_inferred(s->c->engine, s->of.session);
 	bool own = x->method == CT_POST && x->n_req;
+	bool other = other_type(&s->reqs, e->u.msg.id);
 
-	/* Without a session id only the POST's own answer tells. */
-	if (!all_seen(s) || (inferred && !own))
+	if (own) {		/* how bad it is, is known at the end */
+		if (x->n_unknown++ > 0)
+			return;
+		x->unknown = (struct at){ e->t, e->pkt };
+		(void)snprintf(x->unknown_id, sizeof x->unknown_id, "%.*s%s",
+		    (int)(e->u.msg.id.n < 40 ? e->u.msg.id.n : 40), e->u.msg.id.p,
+		    other ? " (it had another JSON type)" : "");
+	} else if (all_seen(s) && !engine_inferred(s->c->engine, s->of.session)) {
+		/* On two connections their order may not be the true one. */
+		ct_hit(s, CT_RESPONSE_UNKNOWN_ID, ct_unless_told(CT_RESPONSE_UNKNOWN_ID,
+		    SEV_WARNING), CONF_HIGH, (struct at){ e->t, e->pkt }, x->stream,
+		    "a response has id %.*s, which no request of the session had%s",
+		    (int)(e->u.msg.id.n < 40 ? e->u.msg.id.n : 40), e->u.msg.id.p,
+		    other ? " (it had another JSON type)" : "");
+	}
+}
+
+/* Where it came in place of the right one, that one is missed elsewhere. */
+void
+ct_ids_over(struct cs *s, struct cx *x)
+{
+	bool in_place = x->n_answers - x->n_unknown < x->n_req;
+	enum severity sev = engine_inferred(s->c->engine, s->of.session) ? SEV_WARNING :
+	    SEV_ERROR;
+
+	if (x->n_unknown == 0 || x->session == 0 || !all_seen(s))
 		return;
-	ct_hit(s, CT_RESPONSE_UNKNOWN_ID, own && !inferred ? SEV_ERROR : SEV_WARNING, CONF_HIGH,
-	    (struct at){ e->t, e->pkt }, x->stream,
-	    "a response has id %.*s, which no request of the session had%s",
-	    (int)(e->u.msg.id.n < 40 ? e->u.msg.id.n : 40), e->u.msg.id.p,
-	    other_type(&s->reqs, e->u.msg.id) ? " (it had another JSON type)" : "");
+	ct_hit(s, CT_RESPONSE_UNKNOWN_ID, in_place ? ct_unless_told(CT_RESPONSE_UNKNOWN_ID,
+	    sev) : sev, CONF_HIGH, x->unknown, x->stream,
+	    "a response has id %s, which no request of the session had", x->unknown_id);
 }
 
 static void
@@ -114,7 +143,8 @@ twice(struct cs *s, const struct cx *x, const struct ev *e)
 	if (engine_inferred(s->c->engine, s->of.session) || s->reqs_lost ||
 	    (e->flags & EVF_LATE))
 		return;
-	ct_hit(s, CT_RESPONSE_TWICE, again ? SEV_INFO : SEV_ERROR, CONF_HIGH,
+	ct_hit(s, CT_RESPONSE_TWICE, again ? SEV_INFO :
+	    ct_unless_told(CT_RESPONSE_TWICE, SEV_ERROR), CONF_HIGH,
 	    (struct at){ e->t, e->pkt }, x->stream, "request %.*s is answered again",
 	    (int)(e->u.msg.id.n < 40 ? e->u.msg.id.n : 40), e->u.msg.id.p);
 }

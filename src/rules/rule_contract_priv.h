@@ -69,6 +69,9 @@ struct cx {				/* an exchange that is not over */
 	uint32_t n_req, n_notif, n_resp, batched;
 	uint32_t n_answers, n_results, n_other, reply_batched;
 	uint32_t events, pings;
+	uint32_t n_unknown;		/* answers with ids that nobody asked with */
+	struct at unknown;		/* the first of these */
+	char unknown_id[72];
 	uint64_t ids[CT_IDS];
 	uint64_t target, agent, event_id;
 	int64_t retry_ms;
@@ -106,12 +109,13 @@ struct cs {				/* a session; number 0: what has none */
 	unsigned revs;			/* negotiated, else 0 */
 	uint64_t endpoint;		/* digest of the server's address */
 	uint32_t flags;			/* EVF_GAP, EVF_MIDSTREAM of all it had */
-	struct idtab reqs;		/* request id -> posted << 16 | answered, x */
+	struct idtab reqs;		/* request id -> posted << 16 | answered, and
+					 * whether it was cancelled */
 	struct idtab server_reqs;	/* ids of the server's requests */
 	struct idtab events;		/* event id -> stream, 32 bits of the data */
 	bool reqs_lost;			/* some requests cannot be known */
 	uint64_t target, agent, server;	/* of its initialize; its Server header */
-	ns_t cancelled, deleted, last_ok;
+	ns_t deleted, last_ok;
 	struct at gone;			/* the first 404 */
 	struct at after;		/* the last request after it */
 	uint32_t n_after;
@@ -188,6 +192,7 @@ void ct_http_head(struct contract *, struct cs *, struct cx *, const struct ev *
 void ct_http_end(struct cs *, struct cx *, const struct ev *);
 void ct_ids_posted(struct cs *, struct cx *, const struct ev *);
 void ct_ids_bind(struct cs *, struct cx *);	/* its session is known now */
+void ct_ids_over(struct cs *, struct cx *);
 void ct_ids_message(struct cs *, struct cx *, const struct ev *);
 void ct_session_request(struct contract *, struct cs *, struct cx *, const struct ev *);
 void ct_session_posted(struct contract *, struct cs *, struct cx *, const struct ev *);

@@ -53,10 +53,11 @@ static const struct {
 	    "a request was accepted and never answered",
 	    "Server: send the response before the stream ends, or give out event ids so that "
 	    "the client can resume it." },
-	[CT_RESPONSE_UNKNOWN_ID] = { "response-unknown-id", REV_A | REV_BCD, NULL, B_MESSAGES,
-	    NULL, "a response has an id that nobody asked with",
+	[CT_RESPONSE_UNKNOWN_ID] = { "response-unknown-id", REV_A | REV_BCD,
+	    "lost-response", B_MESSAGES, NULL, "a response has an id that nobody asked with",
 	    "Answer with the id of the request, byte for byte: \"1\" and 1 are two ids." },
-	[CT_RESPONSE_TWICE] = { "response-twice", REV_A | REV_BCD, NULL, B_MESSAGES, NULL,
+	[CT_RESPONSE_TWICE] = { "response-twice", REV_A | REV_BCD,
+	    "duplicate-delivery", B_MESSAGES, NULL,
 	    "the server answers the same request twice",
 	    "Server: send each response once, on one stream." },
 	[CT_VERSION_HEADER_MISSING] = { "version-header-missing", REV_C | REV_D, NULL,
@@ -103,7 +104,7 @@ static const struct {
 	    NULL, "the server answers a GET for events with success but no event stream",
 	    "Server: answer text/event-stream, or 405 where no stream is offered; some clients "
 	    "ask again once a second for ever." },
-	[CT_GET_NOT_405] = { "get-not-405", REV_BCD, NULL, T_LISTEN, NULL,
+	[CT_GET_NOT_405] = { "get-not-405", REV_BCD, "refused-get-loop", T_LISTEN, NULL,
 	    "the server refuses the session's GET with another status than 405",
 	    "Server: answer 405 where no stream is offered: clients take it for an answer, and "
 	    "other statuses for a failure." },

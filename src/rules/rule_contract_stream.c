@@ -80,7 +80,10 @@ void
 ct_stream_over(struct cs *s, struct cx *x, const struct ev *e)
 {
 	struct pending *p;
+	struct idrec *r = x->n_req ? idtab_get(&s->reqs, x->ids[0]) : NULL;
 
+	if (r && r->b)			/* the client gave it up */
+		return;
 	if (x->method != CT_POST || x->n_req == 0 || x->n_req > CT_IDS || x->session == 0 ||
 	    x->n_answers >= x->n_req || x->status != 200 || !by_server(e->u.end.end) ||
 	    ct_torn(x->flags) || s->transport != EV_STREAMABLE || s->deleted)
@@ -107,7 +110,8 @@ static void
 early(struct cs *s, const struct pending *p, bool answered)
 {
 	enum ct_rule rule = p->revs == REV_D ? CT_EARLY_CLOSE_UNPRIMED : CT_EARLY_CLOSE;
-	enum severity sev = answered ? SEV_WARNING : ct_unless_told(rule, SEV_ERROR);
+	/* What is come back for and answered is polling, agreed on or not. */
+	enum severity sev = answered ? SEV_INFO : ct_unless_told(rule, SEV_ERROR);
 
 	if (!p->stream_kind || !was_alive(s, p) || (rule == CT_EARLY_CLOSE_UNPRIMED && p->primed) ||
 	    !ct_holds(rule, p->revs))
@@ -129,9 +133,6 @@ ct_stream_close(struct cs *s)
 		struct idrec *r = idtab_get(&s->reqs, p->id);
 		bool answered = r && (r->a & 0xffff) >= r->a >> 16;
 
-		/* It may have been this one that was given up. */
-		if (s->cancelled > p->requested.t && s->cancelled <= p->ended.t)
-			continue;
 		early(s, p, answered);
 		if (answered || p->resumed || s->reqs_lost || s->c->now - p->ended.t < WAIT ||
 		    !ct_holds(CT_UNANSWERED, p->revs) || engine_gaps(s->c->engine, p->requested.t))
