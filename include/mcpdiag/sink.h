@@ -1,5 +1,5 @@
 /* sink: a finished timeline as a document.
- * Both write the same bytes for the same timeline, whatever it was made from.
+ * All write the same bytes for the same timeline, whatever it was made from.
  * Captured bytes go through esc.h; nothing else is printed. */
 #ifndef MCPDIAG_SINK_H
 #define MCPDIAG_SINK_H
@@ -22,5 +22,23 @@ struct text_opts {
 /* For a person: the verdict first. */
 void sink_text(struct out *, const struct timeline *, const struct verdict *,
     const struct text_opts *);
+
+/* For the text of an issue: GitHub and GitLab markdown.  What was captured
+ * stands between backticks, or is made harmless: no markup, no link, no mention
+ * comes from it. */
+void sink_markdown(struct out *, const struct timeline *, const struct verdict *,
+    const char *version);
+
+struct junit_opts {
+	const char *const *detectors;	/* that were looked for; NULL-terminated */
+	bool fail;			/* false: nothing fails */
+	enum severity fail_on;		/* from here on a finding is a failure */
+	bool allow_incomplete;		/* what may hide a finding is no error */
+};
+
+/* A JUnit report, as GitLab and Jenkins read it: a test case for each detector,
+ * one for the capture, and one for the baseline when something of it is stale. */
+void sink_junit(struct out *, const struct timeline *, const struct verdict *,
+    const struct junit_opts *);
 
 #endif

@@ -21,7 +21,7 @@
 
 #define BATCH 16		/* packets looked at together */
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON, FORMAT_JUNIT, FORMAT_MARKDOWN };
 
 enum {
 	O_FILTER = OPT_OWN, O_READ, O_FORMAT, O_OUTPUT, O_COUNT, O_QUIET,
@@ -35,7 +35,7 @@ static const struct opt options[] = {
 	{ O_FILTER, 'f', "filter", "BPF", "only packets that match, as in tcpdump" },
 	{ O_WHERE, 'Y', "where", "EXPR", "show only what matches: 'session == ab'" },
 	{ O_COUNT, 'c', "count", "N", "stop after N packets" },
-	{ O_FORMAT, 'T', "format", "FORMAT", "text (default), json or ndjson" },
+	{ O_FORMAT, 'T', "format", "FORMAT", "text (default), json, ndjson, junit or markdown" },
 	{ O_OUTPUT, 'o', "output", "FILE", "write there instead of stdout" },
 	{ O_QUIET, 'q', "quiet", NULL, "findings only; -qq: exit status only" },
 	{ O_VERBOSE, 'v', "verbose", NULL, "every stream, session and fact" },
@@ -154,8 +154,10 @@ choose(const char *option, const char *word, const char *const *words,
 static int
 set_format(struct run *r, const char *arg)
 {
-	static const char *const words[] = { "text", "json", "ndjson", NULL };
-	int i = choose("--format", arg, words, "it is text, json or ndjson");
+	static const char *const words[] = { "text", "json", "ndjson", "junit", "markdown",
+	    NULL };
+	int i = choose("--format", arg, words,
+	    "it is text, json, ndjson, junit or markdown");
 
 	r->format = i < 0 ? FORMAT_TEXT : (enum format)i;
 	return i < 0 ? STATUS_USAGE : 0;
@@ -403,6 +405,20 @@ read_events(struct run *r, struct pipeline *p)
 	return rc;
 }
 
+/* The test cases are the detectors that --only and --ignore let pass. */
+static void
+print_junit(const struct run *r, struct output *o, const struct timeline *tl,
+    const struct verdict *v)
+{
+	struct gate_names names;
+	struct junit_opts opts = { .fail = r->fail, .fail_on = r->fail_on,
+	    .allow_incomplete = r->allow_incomplete };
+
+	gate_looked_for(&r->gate, &names);
+	opts.detectors = names.name;
+	sink_junit(&o->out, tl, v, &opts);
+}
+
 static void
 print(struct run *r, struct output *o, const struct timeline *tl,
     const struct verdict *v)
@@ -411,12 +427,24 @@ print(struct run *r, struct output *o, const struct timeline *tl,
 	    .findings_only = r->quiet == 1, .all = r->verbose > 0, .lint = r->lint,
 	    .width = report_width(o) };
 
-	if (r->quiet > 1 || r->format == FORMAT_NDJSON)
+	if (r->quiet > 1)
 		return;
-	if (r->format == FORMAT_JSON)
-		sink_json(&o->out, tl, v, MCPDIAG_VERSION);
-	else
+	switch (r->format) {
+	case FORMAT_TEXT:
 		sink_text(&o->out, tl, v, &opts);
+		return;
+	case FORMAT_JSON:
+		sink_json(&o->out, tl, v, MCPDIAG_VERSION);
+		return;
+	case FORMAT_JUNIT:
+		print_junit(r, o, tl, v);
+		return;
+	case FORMAT_MARKDOWN:
+		sink_markdown(&o->out, tl, v, MCPDIAG_VERSION);
+		return;
+	case FORMAT_NDJSON:
+		return;		/* it has been written already */
+	}
 }
 
 static bool

@@ -4,6 +4,7 @@
 
 #include "complain.h"
 #include "mcpdiag/explain.h"
+#include "mcpdiag/rule.h"
 #include "mcpdiag/xmem.h"
 #include "opts.h"
 
@@ -33,6 +34,33 @@ gate_names(struct gate_names *names)
 
 	for (const struct explain *e; n < max && (e = explain_at((unsigned)n)) != NULL; n++)
 		names->name[n] = e->detector;
+	names->name[n] = NULL;
+}
+
+/* Whether a list names all of a detector, or with `some` any variant of it. */
+static bool
+names_it(const struct gate_list *l, const char *detector, bool some)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		if (strcmp(l->names[i].detector, detector) == 0 &&
+		    (some || l->names[i].variant == NULL))
+			return true;
+	return false;
+}
+
+void
+gate_looked_for(const struct gate *g, struct gate_names *names)
+{
+	const size_t max = sizeof names->name / sizeof *names->name - 1;
+	size_t n = 0;
+
+	for (size_t i = 0; rules_table[i] && n < max; i++) {
+		const char *name = rules_table[i]->name;
+
+		if ((g->only.n == 0 || names_it(&g->only, name, true)) &&
+		    !names_it(&g->ignore, name, false))
+			names->name[n++] = name;
+	}
 	names->name[n] = NULL;
 }
 

@@ -24,6 +24,8 @@ struct gate_names {
 };
 
 void gate_names(struct gate_names *);
+/* Of the rules there are, those whose findings are not all left out. */
+void gate_looked_for(const struct gate *, struct gate_names *);
 void gate_fini(struct gate *);
 /* Adds "DETECTOR[/VARIANT],..." to a list.  False, with a message, for a
  * detector that there is not. */

@@ -30,6 +30,51 @@ assert all(x["v"] == 1 and x["type"] and isinstance(x["ns"], int) for x in lines
 assert lines[-1]["type"] == "end"
 assert any(x["type"] == "finding" and "final" in x.get("flags", []) for x in lines)' "$tmp/out"
 
+# junit: the counts are those of the cases, and the cases those of the rules.
+junit()				# junit WANT ARGS...: "failures errors skipped", and each case
+{
+	local want=$1
+	shift
+	"$bin" analyze -T junit "$@" >"$tmp/report.xml" 2>/dev/null
+	python3 -c '
+import sys, xml.etree.ElementTree as E
+root = E.parse(sys.argv[1]).getroot()
+suite, = root
+cases = suite.findall("testcase")
+assert root.tag == "testsuites" and suite.tag == "testsuite"
+assert int(suite.get("tests")) == len(cases) == len({c.get("name") for c in cases})
+assert all(c.get("classname") and c.get("time") is not None for c in cases)
+got = [sum(len(c.findall(t)) for c in cases) for t in ("failure", "error", "skipped")]
+for t, n in zip(("failures", "errors", "skipped"), got):
+    assert int(suite.get(t)) == int(root.get(t)) == n, (t, n)
+for c in cases:
+    assert {x.tag for x in c} <= {"failure", "error", "skipped", "system-out"}, c
+    for f in c.findall("failure"):
+        assert f.get("message") and f.get("type") and "packet" in f.text
+assert " ".join(map(str, got)) == sys.argv[2], got
+want = sys.argv[3].split()
+assert [c.get("name") for c in cases][:len(want)] == want, [c.get("name") for c in cases]
+' "$tmp/report.xml" "$want" "$rules"
+}
+rules="$("$bin" explain | sed '/^$/,$d' | cut -d' ' -f1) capture"
+check "junit of a leapfrog" junit "1 0 0" "$leap"
+check "junit of a clean capture" junit "0 0 0" "$clean"
+check "junit: what is not a failure" junit "0 0 0" --fail-on none "$leap"
+check "junit: --fail-on info" junit "2 0 0" --fail-on info "$leap"
+rules=${rules/leapfrog/}
+check "junit of losses" junit "0 1 0" --ignore leapfrog captures/19-random-loss-leapfrog.pcap
+check "junit of losses that are allowed" junit "0 0 1" --allow-incomplete --ignore leapfrog captures/19-random-loss-leapfrog.pcap
+rules="replay-loop capture"
+check "junit: the cases follow --only" junit "0 0 0" --only replay-loop "$leap"
+run analyze -T markdown "$leap"
+check "markdown: the verdict first" grep -q '^\*\*Verdict:\*\* leapfrog: ' <(head -n 1 "$tmp/out")
+check "markdown: details closed" test "$(grep -c '^<details>$' "$tmp/out")" -eq "$(grep -c '^</details>$' "$tmp/out")"
+for form in text json ndjson junit markdown; do
+	check "$form: from events the same, twice the same" test \
+		"$("$bin" analyze -T "$form" "$leap" | sha256sum)$("$bin" analyze -T "$form" "$leap" | sha256sum)" = \
+		"$("$bin" analyze -T "$form" "$tmp/events.ndjson" | sha256sum)$("$bin" analyze -T "$form" "$leap" | sha256sum)"
+done
+
 # An event file in place of the capture, in every way it may come.
 run analyze "$tmp/events.ndjson"
 check "text from events is the same" test "$out" = "$text"

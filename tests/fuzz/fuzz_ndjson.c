@@ -52,6 +52,8 @@ analyze(const uint8_t *bytes, size_t n)
 	struct pipeline *p;
 	struct verdict *v;
 	struct text_opts text = { .all = true, .width = 80 };
+	static const char *const detectors[] = { "leapfrog", NULL };
+	const struct junit_opts junit = { .detectors = detectors, .fail = true };
 	struct out o;
 
 	limits_init(&opts.limits);
@@ -66,6 +68,8 @@ analyze(const uint8_t *bytes, size_t n)
 	out_init(&o, -1);
 	sink_json(&o, pipeline_timeline(p), v, "fuzz");
 	sink_text(&o, pipeline_timeline(p), v, &text);
+	sink_markdown(&o, pipeline_timeline(p), v, "fuzz");
+	sink_junit(&o, pipeline_timeline(p), v, &junit);
 	out_fini(&o);
 	verdict_free(v);
 	ndjson_in_free(in);
