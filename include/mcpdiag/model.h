@@ -27,6 +27,7 @@ struct model_request {
 	struct str last_event_id;
 	struct str protocol_version, accept, content_type, coding, user_agent;
 	struct str authorization, origin, mcp_method;
+	bool accept_capital, accept_lower;	/* how its name is written */
 };
 
 struct model_response {

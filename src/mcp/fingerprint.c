@@ -79,6 +79,8 @@ static const struct row {
 	{ SIGN_DATA_FIRST | SIGN_INIT_PRIME_0 | SIGN_RETRY_3000, 0, 0,
 	  "rmcp 0.13 or later (Rust SDK)",
 	  "initialize primed with id 0 and retry 3000, data before id" },
+	{ SIGN_ID_IS_SID, 0, 0, "Java SDK", "an event id equals the session id" },
+	{ SIGN_SERVER_ERROR, 0, 0, "Python SDK", "errors with the id \"server-error\"" },
 	{ SIGN_PING_TS, 0, 0, "Python SDK (sse-starlette)",
 	  "comments of the form \": ping - TIME\"" },
 	{ SIGN_UVICORN, 0, 'h', "Python SDK",
@@ -89,12 +91,27 @@ static const struct row {
 	{ 0, 0, 'b', "Go SDK", "session id of 26 base32 characters" },
 	{ 0, 0, 'm', "mcp-go", "session id mcp-session-UUID" },
 	{ SIGN_KESTREL, 0, 0, "C# SDK", "Server: Kestrel" },
+	{ SIGN_NO_STORE, 0, 0, "C# SDK",
+	  "cache-control: no-cache,no-store and content-encoding: identity" },
 	{ 0, 0, 'w', "C# SDK", "session id of 22 base64url characters" },
 	{ 0, 0, 'H', "Cloudflare agents", "session id of 64 hex digits" },
+	{ SIGN_CHARSET | SIGN_NO_TRANSFORM, SIGN_UVICORN, 'u',
+	  "mcp-proxy on the TypeScript SDK",
+	  "charset on text/event-stream, cache-control: no-cache, no-transform, "
+	  "session id is a UUID" },
 	{ SIGN_NO_TRANSFORM | SIGN_X_ACCEL, 0, 0, "TypeScript SDK 1.30 or later",
 	  "cache-control: no-cache, no-transform and x-accel-buffering: no" },
+	{ SIGN_KEEPALIVE, SIGN_DATA_FIRST, 'u', "TypeScript SDK 1.30 or later",
+	  "comment \": keepalive\", session id is a UUID" },
 	{ SIGN_NO_TRANSFORM, 0, 'u', "TypeScript SDK",
 	  "cache-control: no-cache, no-transform, session id is a UUID" },
+	{ SIGN_ONE_STREAM, 0, 'u', "TypeScript SDK",
+	  "409 with \"Only one SSE stream is allowed per session\"" },
+	{ SIGN_EMPTY_FIRST, SIGN_DATA_FIRST, 'u', "Kotlin SDK",
+	  "a GET stream begins with empty data without an id, session id is a UUID" },
+	{ SIGN_EXPRESS, 0, 'u',
+	  "a program on Express (TypeScript SDK, supergateway or another)",
+	  "X-Powered-By: Express, session id is a UUID" },
 };
 
 void
@@ -112,45 +129,113 @@ fingerprint_server(uint32_t signs, char shape, struct buf *looks, struct buf *ev
 	}
 }
 
+/* One row: the start of User-Agent (NULL: there is none), all of the signs. */
 static const struct {
-	const char *prefix, *looks;
+	const char *prefix;
+	uint32_t all;
+	const char *looks, *also;	/* more evidence, or NULL */
 } agents[] = {
-	{ "python-httpx2/", "Python SDK 2.x client" },
-	{ "python-httpx/", "Python SDK 1.x client" },
-	{ "Go-http-client/", "a Go client (Go SDK or mcp-go)" },
-	{ "Java-http-client/", "Java SDK client" },
-	{ "ktor-client", "Kotlin SDK client" },
-	{ "Visual Studio Code", "Visual Studio Code" },
-	{ "codex-mcp-client/", "Codex" },
-	{ "claude-code/", "Claude Code" },
-	{ "Claude-User", "Claude" },
-	{ "openai-mcp/", "OpenAI" },
-	{ "Bun/", "TypeScript SDK on Bun" },
-	{ "node", "TypeScript SDK or another program on Node's fetch" },
-	{ "undici", "a program with its own undici (mcp-remote and others)" },
-	{ "curl/", "curl" },
-	{ "Mozilla/", "a browser" },
+	{ "python-httpx2/", 0, "Python SDK 2.x client", NULL },
+	{ "python-httpx/", CSIGN_BOTH, "Python SDK 1.x client", "its GET has both accept and Accept" },
+	{ "python-httpx/", 0, "Python SDK 1.x client", NULL },
+	{ "Go-http-client/", CSIGN_EARLY_GET, "Go SDK client",
+	  "GET before notifications/initialized" },
+	{ "Go-http-client/", 0, "a Go client (Go SDK or mcp-go)", NULL },
+	{ "Java-http-client/", 0, "Java SDK client", NULL },
+	{ "ktor-client", 0, "Kotlin SDK client", NULL },
+	{ "Visual Studio Code", 0, "Visual Studio Code", NULL },
+	{ "codex-mcp-client/", 0, "Codex", NULL },
+	{ "claude-code/", 0, "Claude Code", NULL },
+	{ "Claude-User", 0, "Claude", NULL },
+	{ "openai-mcp/", 0, "OpenAI", NULL },
+	{ "Slack-MCP-Client/", 0, "Slack", NULL },
+	{ "Bun/", 0, "TypeScript SDK on Bun", NULL },
+	{ "node", CSIGN_CAPITAL, "TypeScript SDK 1.x or another program on Node's fetch",
+	  "its GET writes Accept with a capital" },
+	{ "node", CSIGN_LOWER, "TypeScript SDK 2.x or another program on Node's fetch",
+	  "its GET writes accept in small letters" },
+	{ "node", 0, "TypeScript SDK or another program on Node's fetch", NULL },
+	{ "undici", 0, "a program with its own undici (mcp-remote and others)", NULL },
+	{ "curl/", 0, "curl", NULL },
+	{ "Mozilla/", 0, "a browser", NULL },
+	{ NULL, CSIGN_JAVA_ID, "Java SDK client", "initialize has the id \"XXXXXXXX-0\"" },
+	{ NULL, CSIGN_NO_AGENT | CSIGN_SSE_JSON,
+	  "rmcp client (Rust SDK) or another without User-Agent",
+	  "GET accepts text/event-stream, application/json in this order" },
+	/* .NET sends no User-Agent either and accepts text/event-stream only; but so
+	 * do most scripts, which is no sign of anything. */
 };
 
-void
-fingerprint_client(struct str agent, struct str client, struct buf *looks,
-    struct buf *evidence)
+/* By the name that a client gives itself. */
+static const struct {
+	const char *part;
+	bool start;			/* of the name, else anywhere in it */
+	const char *looks;
+} names[] = {
+	{ "mcp-inspector", true, "MCP Inspector" },
+	{ "mcp-remote-fallback-test", true, "mcp-remote (its probe)" },
+	{ "(via mcp-remote", false, "mcp-remote" },
+	{ "conformance-test-client", true, "the conformance suite" },
+	{ "openclaw-bundle-mcp", true, "OpenClaw" },
+};
+
+static bool
+by_name(struct str client, struct buf *looks, struct buf *evidence)
 {
-	if (str_ipre(client, STR("mcp-inspector")))
-		(void)buf_adds(looks, STR("MCP Inspector"));
-	else if (str_find(client, STR("(via mcp-remote")) != SIZE_MAX)
-		(void)buf_adds(looks, STR("mcp-remote"));
-	if (looks->n) {
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		struct str part = str_c(names[i].part);
+
+		if (names[i].start ? !str_ipre(client, part) :
+		    str_find(client, part) == SIZE_MAX)
+			continue;
+		(void)buf_adds(looks, str_c(names[i].looks));
 		(void)buf_adds(evidence, STR("clientInfo.name "));
 		(void)buf_adds(evidence, client);
-		return;
+		return true;
 	}
+	return false;
+}
+
+static bool
+by_agent(struct str agent, uint32_t signs, struct buf *looks, struct buf *evidence)
+{
 	for (size_t i = 0; i < sizeof agents / sizeof agents[0]; i++) {
-		if (!str_pre(agent, str_c(agents[i].prefix)))
+		const char *prefix = agents[i].prefix;
+
+		if ((signs & agents[i].all) != agents[i].all || (prefix == NULL) !=
+		    (agent.p == NULL) || (prefix && !str_pre(agent, str_c(prefix))))
 			continue;
 		(void)buf_adds(looks, str_c(agents[i].looks));
-		(void)buf_adds(evidence, STR("User-Agent "));
-		(void)buf_adds(evidence, agent);
-		return;
+		if (prefix) {
+			(void)buf_adds(evidence, STR("User-Agent "));
+			(void)buf_adds(evidence, agent);
+		} else if (agents[i].all & CSIGN_NO_AGENT)
+			(void)buf_adds(evidence, STR("no User-Agent"));
+		if (agents[i].also)
+			(void)buf_fmt(evidence, "%s%s", evidence->n ? ", " : "",
+			    agents[i].also);
+		return true;
 	}
+	return false;
+}
+
+void
+fingerprint_client(struct str agent, struct str client, uint32_t signs,
+    struct buf *looks, struct buf *evidence)
+{
+	if (by_name(client, looks, evidence) || by_agent(agent, signs, looks, evidence))
+		return;
+	if (str_eq(client, STR("mcp/0.1.0"))) {
+		(void)buf_adds(looks, STR("Python SDK client"));
+		(void)buf_adds(evidence, STR("clientInfo is its default, mcp/0.1.0"));
+	}
+}
+
+uint32_t
+fingerprint_first_id(struct str id)
+{
+	struct str hex = str_of(id.p ? id.p + 1 : NULL, 8);
+
+	return id.n == 12 && id.p[0] == '"' && all_of(hex, "0123456789abcdef") &&
+	    memcmp(id.p + 9, "-0\"", 3) == 0 ? CSIGN_JAVA_ID : 0;
 }

@@ -299,6 +299,22 @@ span_str(const struct model *m, struct span s)
 	    s.to - s.from) : STR_NONE;
 }
 
+/* What a GET's head says of the client. */
+static uint32_t
+get_signs(const struct session *s, const struct model_request *r)
+{
+	uint32_t signs = r->user_agent.p ? 0 : CSIGN_NO_AGENT;
+
+	if (str_eq(r->accept, STR("text/event-stream, application/json")))
+		signs |= CSIGN_SSE_JSON;
+	signs |= r->accept_capital && r->accept_lower ? CSIGN_BOTH :
+	    r->accept_capital ? CSIGN_CAPITAL : r->accept_lower ? CSIGN_LOWER : 0;
+	/* Only where the handshake was captured from its start. */
+	if (s->client && !s->initialized)
+		signs |= CSIGN_EARLY_GET;
+	return signs;
+}
+
 static void
 tell_request(struct model *m, struct mexch *x, const struct model_request *r, struct at at)
 {
@@ -375,6 +391,8 @@ model_request(struct model *m, struct mconn *c, const struct model_request *r, s
 		session_hold(m, x, session_find_uri(m, c->ep, r->target));
 	if (x->s && x->s->agent == NULL && r->user_agent.p)
 		session_set(&x->s->agent, r->user_agent);
+	if (x->s && x->get && !x->head_lost)
+		x->s->csigns |= get_signs(x->s, r);
 	tell_request(m, x, r, at);
 	return x;
 }
@@ -451,9 +469,13 @@ model_request_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 		x->modern = true;
 	if (str_eq(msg->method, STR("subscriptions/listen")))
 		x->listen = x->modern = true;
+	if (x->s && str_eq(msg->method, STR("notifications/initialized")))
+		x->s->initialized = true;
 	if (msg->kind == RPC_REQUEST) {
-		if (str_eq(msg->method, STR("initialize")))
+		if (str_eq(msg->method, STR("initialize"))) {
 			x->init = true;
+			x->csigns = fingerprint_first_id(msg->id);
+		}
 		remember_request(m, x, msg);
 	}
 	if (x->init && x->s) {		/* initialize on an existing session */
@@ -490,6 +512,10 @@ response_signs(struct session *s, const struct mexch *x, const struct model_resp
 	s->signs |= str_ieq(r->x_accel, STR("no")) ? SIGN_X_ACCEL : 0;
 	s->signs |= str_ipre(r->cache_control, STR("no-cache, no-transform")) ?
 	    SIGN_NO_TRANSFORM : 0;
+	s->signs |= r->event_stream && str_find(r->content_type, STR("charset")) != SIZE_MAX ?
+	    SIGN_CHARSET : 0;
+	s->signs |= str_ipre(r->cache_control, STR("no-cache,no-store")) &&
+	    str_ieq(r->coding, STR("identity")) ? SIGN_NO_STORE : 0;
 	s->signs |= str_ipre(r->powered_by, STR("Express")) ? SIGN_EXPRESS : 0;
 	s->signs |= str_ipre(r->server, STR("uvicorn")) ? SIGN_UVICORN : 0;
 	s->signs |= str_ipre(r->server, STR("Kestrel")) ? SIGN_KESTREL : 0;
@@ -520,6 +546,7 @@ find_session(struct model *m, struct mexch *x, const struct model_response *r, s
 	if (s == NULL)
 		return;
 	session_hold(m, x, s);
+	s->csigns |= x->csigns;
 	if (x->client)
 		set_software(&s->client, str_c(x->client), STR_NONE);
 	if (s->agent == NULL && x->agent)
@@ -656,6 +683,17 @@ learn_result(struct model *m, struct mexch *x, const struct rpc_msg *msg, struct
 	session_tell(m, s, at);
 }
 
+static uint32_t
+error_signs(const struct mexch *x, const struct rpc_msg *msg)
+{
+	uint32_t signs = str_eq(msg->id, STR("\"server-error\"")) ? SIGN_SERVER_ERROR : 0;
+
+	if (x->status == 409 && str_pre(msg->message,
+	    STR("Conflict: Only one SSE stream is allowed per session")))
+		signs |= SIGN_ONE_STREAM;
+	return signs;
+}
+
 void
 model_response_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
     uint64_t hash, struct at at)
@@ -668,6 +706,8 @@ model_response_msg(struct model *m, struct mexch *x, const struct rpc_msg *msg,
 		    method_points(msg->method) + (msg->meta_mcp ? 5u : 0));
 	if (answer)
 		learn_result(m, x, msg, at);
+	if (x->s && msg->kind == RPC_ERROR)
+		x->s->signs |= error_signs(x, msg);
 	if (x->client_closed)
 		e.flags |= EVF_LATE;
 	e.u.msg.sse = x->st != NULL;

@@ -65,6 +65,8 @@ struct session {
 	bool dead;			/* deleted, and nothing points here */
 	bool deleted, offered, list_changed, told;
 	uint32_t signs, told_signs;
+	uint32_t csigns, told_csigns;	/* of the client */
+	bool initialized;		/* notifications/initialized was sent */
 	char *revision, *client, *server, *agent;
 	char sid_shape;			/* see fingerprint.h */
 	int64_t retry_ms;		/* last seen, or -1 */
@@ -113,6 +115,7 @@ struct mexch {
 	bool get, post, del;
 	bool head_lost, modern, init, listen, has_sid, mcp_msg;
 	bool event_stream;		/* response is one */
+	uint32_t csigns;		/* of an initialize without session */
 	bool asks_stream;		/* Accept names that type */
 	unsigned score;			/* evidence that it is MCP */
 };
@@ -158,6 +161,8 @@ void session_tell(struct model *, struct session *, struct at);
 void session_set(char **field, struct str value);
 void sessions_fini(struct model *);
 /* Says once that ids of a session have been forgotten, if so. */
+/* Whether an event id is the session's own id. */
+bool session_has_sid(const struct session *, struct str id);
 void session_forgot(struct model *, const struct session *);
 /* Which hash of a secret is shown: "#" and 10 hex digits. */
 void secret_print(const struct model *, struct str raw, struct buf *out);

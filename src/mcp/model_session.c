@@ -300,6 +300,15 @@ session_logical(struct model *m, struct mexch *x, struct at at)
 	return s;
 }
 
+bool
+session_has_sid(const struct session *s, struct str id)
+{
+	size_t n = s->hh.keylen;
+
+	return s->key[0] == 's' && id.n >= 16 && n > id.n && s->key[n - id.n - 1] == ' ' &&
+	    memcmp(s->key + n - id.n, id.p, id.n) == 0;
+}
+
 void
 session_forgot(struct model *m, const struct session *s)
 {
@@ -350,12 +359,14 @@ session_tell(struct model *m, struct session *s, struct at at)
 
 	s->told = true;
 	s->told_signs = s->signs;
+	s->told_csigns = s->csigns;
 	buf_init(&looks, 512);
 	buf_init(&evidence, 1024);
 	buf_init(&clooks, 512);
 	buf_init(&cevidence, 1024);
 	fingerprint_server(s->signs, s->sid_shape, &looks, &evidence);
-	fingerprint_client(str_c(s->agent), str_c(s->client), &clooks, &cevidence);
+	fingerprint_client(str_c(s->agent), str_c(s->client), s->csigns, &clooks,
+	    &cevidence);
 	e.flags = s->inferred ? EVF_INFERRED : 0;
 	e.u.session.key = str_c(s->shown);
 	e.u.session.transport = s->transport;

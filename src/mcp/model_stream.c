@@ -285,8 +285,13 @@ learn(struct model *m, struct mexch *x, const struct model_sse *v, uint32_t *fla
 		s->retry_ms = v->retry_ms;
 		s->signs |= v->retry_ms == 3000 ? SIGN_RETRY_3000 : 0;
 	}
+	if (x->get && v->dispatched && !v->data && v->id.p == NULL && v->name.p == NULL &&
+	    st->events == 0 && x->cursor == NULL)
+		s->signs |= SIGN_EMPTY_FIRST;
 	if (v->id.p == NULL)
 		return;
+	if (session_has_sid(s, v->id))
+		s->signs |= SIGN_ID_IS_SID;
 	s->signs |= v->id_after_data ? SIGN_DATA_FIRST : 0;
 	if (x->post && v->dispatched && !v->data && st->events == 0) {
 		if (str_eq(v->id, STR("0")))
@@ -487,7 +492,7 @@ stream_close(struct model *m, struct mexch *x, enum ev_end end, uint32_t flags, 
 	}
 	if (s && end != EV_OPEN)
 		remember_end(s, x, at);
-	if (s && s->signs != s->told_signs)
+	if (s && (s->signs != s->told_signs || s->csigns != s->told_csigns))
 		session_tell(m, s, at);
 	x->st = NULL;
 	x->stream_n = 0;

@@ -122,6 +122,16 @@ take_headers(const struct http1_head *h, const struct wanted *table, void *out)
 	}
 }
 
+/* Clients differ in how they write the name of this header. */
+static void
+look_at_accept(const struct http1_head *h, struct model_request *r)
+{
+	for (uint32_t i = 0; i < h->n_headers; i++) {
+		r->accept_capital |= str_eq(h->headers[i].name, STR("Accept"));
+		r->accept_lower |= str_eq(h->headers[i].name, STR("accept"));
+	}
+}
+
 static void
 on_request(void *arg, const struct http1_head *h, struct at at)
 {
@@ -135,6 +145,7 @@ on_request(void *arg, const struct http1_head *h, struct at at)
 	r.method = h->method;
 	r.target = h->target;
 	take_headers(h, of_request, &r);
+	look_at_accept(h, &r);
 	x->x = model_request(c->o->m, c->mc, &r, at);
 	x->foreign = !h->head_lost && !str_eq(h->method, STR("POST")) &&
 	    !str_eq(h->method, STR("GET")) && !str_eq(h->method, STR("DELETE"));

@@ -90,6 +90,25 @@ test_server(void **state)
 		{ "no-transform without a UUID", SIGN_NO_TRANSFORM, '?', "" },
 		{ "and x-accel", SIGN_NO_TRANSFORM | SIGN_X_ACCEL, 'u',
 		    "TypeScript SDK 1.30 or later" },
+		{ "an event id that is the session's", SIGN_ID_IS_SID, 'u', "Java SDK" },
+		{ "server-error", SIGN_SERVER_ERROR, 'h', "Python SDK" },
+		{ "no-store", SIGN_NO_STORE, '?', "C# SDK" },
+		{ "charset", SIGN_CHARSET, 'u', "" },
+		{ "charset and no-transform", SIGN_CHARSET | SIGN_NO_TRANSFORM | SIGN_X_ACCEL,
+		    'u', "mcp-proxy on the TypeScript SDK" },
+		{ "charset of uvicorn", SIGN_CHARSET | SIGN_NO_TRANSFORM | SIGN_UVICORN, 'u',
+		    "TypeScript SDK" },
+		{ "keepalive", SIGN_KEEPALIVE, 'u', "TypeScript SDK 1.30 or later" },
+		{ "keepalive of Cloudflare", SIGN_KEEPALIVE, 'H', "Cloudflare agents" },
+		{ "keepalive with another id", SIGN_KEEPALIVE, '?', "" },
+		{ "keepalive of rmcp's form", SIGN_KEEPALIVE | SIGN_DATA_FIRST, 'u', "" },
+		{ "one stream only", SIGN_ONE_STREAM, 'u', "TypeScript SDK" },
+		{ "409 alone", SIGN_CONFLICT, 'u', "" },
+		{ "empty data first", SIGN_EMPTY_FIRST, 'u', "Kotlin SDK" },
+		{ "empty data first, no UUID", SIGN_EMPTY_FIRST, 'h', "" },
+		{ "Express", SIGN_EXPRESS, 'u',
+		    "a program on Express (TypeScript SDK, supergateway or another)" },
+		{ "Express without a session id", SIGN_EXPRESS, '?', "" },
 	};
 
 	(void)state;
@@ -111,23 +130,65 @@ static void
 test_client(void **state)
 {
 	static const struct {
-		const char *agent, *client, *looks, *evidence;
+		const char *agent, *client;
+		uint32_t signs;
+		const char *looks, *evidence;
 	} rows[] = {
-		{ NULL, NULL, "", "" },
-		{ "", "", "", "" },
-		{ "somebody/1", "cli/1", "", "" },
-		{ "node", NULL, "TypeScript SDK or another program on Node's fetch",
+		{ NULL, NULL, 0, "", "" },
+		{ "", "", 0, "", "" },
+		{ "somebody/1", "cli/1", CSIGN_SSE_JSON | CSIGN_LOWER, "", "" },
+		{ "node", NULL, 0, "TypeScript SDK or another program on Node's fetch",
 		    "User-Agent node" },
-		{ "python-httpx/0.28", "x/1", "Python SDK 1.x client",
+		{ "node", NULL, CSIGN_CAPITAL,
+		    "TypeScript SDK 1.x or another program on Node's fetch",
+		    "User-Agent node, its GET writes Accept with a capital" },
+		{ "node", NULL, CSIGN_LOWER,
+		    "TypeScript SDK 2.x or another program on Node's fetch",
+		    "User-Agent node, its GET writes accept in small letters" },
+		{ "python-httpx/0.28", "x/1", 0, "Python SDK 1.x client",
 		    "User-Agent python-httpx/0.28" },
-		{ "python-httpx2/1.0", "x/1", "Python SDK 2.x client",
+		{ "python-httpx/0.28", "x/1", CSIGN_BOTH, "Python SDK 1.x client",
+		    "User-Agent python-httpx/0.28, its GET has both accept and Accept" },
+		{ "python-httpx2/1.0", "x/1", 0, "Python SDK 2.x client",
 		    "User-Agent python-httpx2/1.0" },
-		{ "node", "MCP-Inspector/0.14", "MCP Inspector",
+		{ "Go-http-client/1.1", "x/1", 0, "a Go client (Go SDK or mcp-go)",
+		    "User-Agent Go-http-client/1.1" },
+		{ "Go-http-client/2.0", "x/1", CSIGN_EARLY_GET, "Go SDK client",
+		    "User-Agent Go-http-client/2.0, GET before notifications/initialized" },
+		{ "Java-http-client/17", "x/1", 0, "Java SDK client", "User-Agent Java-http-client/17" },
+		{ "ktor-client", "x/1", 0, "Kotlin SDK client", "User-Agent ktor-client" },
+		{ "Visual Studio Code - Insiders/1.9", "x/1", CSIGN_EARLY_GET, "Visual Studio Code",
+		    "User-Agent Visual Studio Code - Insiders/1.9" },
+		{ "codex-mcp-client/1", "x/1", 0, "Codex", "User-Agent codex-mcp-client/1" },
+		{ "claude-code/2 (cli)", "x/1", 0, "Claude Code", "User-Agent claude-code/2 (cli)" },
+		{ "Claude-User", "x/1", 0, "Claude", "User-Agent Claude-User" },
+		{ "openai-mcp/1.0.0", "x/1", 0, "OpenAI", "User-Agent openai-mcp/1.0.0" },
+		{ "Slack-MCP-Client/1.0", "x/1", 0, "Slack", "User-Agent Slack-MCP-Client/1.0" },
+		{ "Bun/1.2", "x/1", 0, "TypeScript SDK on Bun", "User-Agent Bun/1.2" },
+		{ "undici", "x/1", 0, "a program with its own undici (mcp-remote and others)",
+		    "User-Agent undici" },
+		{ "Mozilla/5.0", "x/1", 0, "a browser", "User-Agent Mozilla/5.0" },
+		{ NULL, "x/1", CSIGN_NO_AGENT, "", "" },
+		{ NULL, "x/1", CSIGN_NO_AGENT | CSIGN_SSE_JSON,
+		    "rmcp client (Rust SDK) or another without User-Agent",
+		    "no User-Agent, GET accepts text/event-stream, application/json in this "
+		    "order" },
+		{ NULL, "x/1", CSIGN_JAVA_ID, "Java SDK client",
+		    "initialize has the id \"XXXXXXXX-0\"" },
+		{ NULL, "mcp/0.1.0", 0, "Python SDK client", "clientInfo is its default, mcp/0.1.0" },
+		{ NULL, "mcp/0.1.1", 0, "", "" },
+		{ "node", "MCP-Inspector/0.14", CSIGN_LOWER, "MCP Inspector",
 		    "clientInfo.name MCP-Inspector/0.14" },
-		{ "node", "Claude (via mcp-remote 0.1.2)/1", "mcp-remote",
+		{ "node", "Claude (via mcp-remote 0.1.2)/1", 0, "mcp-remote",
 		    "clientInfo.name Claude (via mcp-remote 0.1.2)/1" },
-		{ "curl/8.0", NULL, "curl", "User-Agent curl/8.0" },
-		{ "libcurl/8.0", NULL, "", "" },
+		{ "undici", "mcp-remote-fallback-test/0", 0, "mcp-remote (its probe)",
+		    "clientInfo.name mcp-remote-fallback-test/0" },
+		{ "node", "conformance-test-client/1", 0, "the conformance suite",
+		    "clientInfo.name conformance-test-client/1" },
+		{ "undici", "openclaw-bundle-mcp/1", 0, "OpenClaw",
+		    "clientInfo.name openclaw-bundle-mcp/1" },
+		{ "curl/8.0", NULL, 0, "curl", "User-Agent curl/8.0" },
+		{ "libcurl/8.0", NULL, 0, "", "" },
 	};
 
 	(void)state;
@@ -136,13 +197,38 @@ test_client(void **state)
 
 		buf_init(&looks, 512);
 		buf_init(&evidence, 1024);
-		fingerprint_client(str_c(rows[i].agent), str_c(rows[i].client), &looks,
-		    &evidence);
-		assert_true(str_eq(buf_str(&looks), str_c(rows[i].looks)));
-		assert_true(str_eq(buf_str(&evidence), str_c(rows[i].evidence)));
+		fingerprint_client(str_c(rows[i].agent), str_c(rows[i].client),
+		    rows[i].signs, &looks, &evidence);
+		if (!str_eq(buf_str(&looks), str_c(rows[i].looks)) ||
+		    !str_eq(buf_str(&evidence), str_c(rows[i].evidence)))
+			fail_msg("%zu: %.*s (%.*s)", i, STR_ARG(buf_str(&looks)),
+			    STR_ARG(buf_str(&evidence)));
 		buf_fini(&looks);
 		buf_fini(&evidence);
 	}
+}
+
+static void
+test_first_id(void **state)
+{
+	static const struct {
+		const char *id;
+		bool java;
+	} rows[] = {
+		{ "\"0123abcd-0\"", true }, { "\"0123abcd-1\"", false },
+		{ "\"0123abcg-0\"", false }, { "0", false }, { "1", false },
+		{ "\"0123abcd-00\"", false }, { "\"0123abc-0\"", false }, { "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(rows); i++) {
+		struct guard g = guard_of(rows[i].id, strlen(rows[i].id));
+
+		assert_int_equal(fingerprint_first_id(str_of(g.p, g.n)),
+		    rows[i].java ? CSIGN_JAVA_ID : 0);
+		guard_free(&g);
+	}
+	assert_int_equal(fingerprint_first_id(STR_NONE), 0);
 }
 
 int
@@ -150,7 +236,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sid), cmocka_unit_test(test_server),
-		cmocka_unit_test(test_client),
+		cmocka_unit_test(test_client), cmocka_unit_test(test_first_id),
 	};
 
 	return cmocka_run_group_tests_name("fingerprint", tests, NULL, NULL);
