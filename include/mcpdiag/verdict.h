@@ -29,6 +29,8 @@ struct verdict {
 	char *text;		/* the sentence that comes first */
 	bool mcp;		/* some MCP was read */
 	bool hidden;		/* some reason hides */
+	bool complete;		/* clean, all of it read, nothing left out: what is
+				 * wrong, if anything, is not on this wire */
 	bool readable;		/* HTTP counts mean something */
 	bool truncated;		/* packets or a file are cut short */
 	uint32_t n_severity[3];	/* findings, by enum severity */

@@ -234,7 +234,7 @@ say_fault(struct buf *b, const struct verdict *v, const struct timeline *tl)
 }
 
 static void
-say_clean(struct buf *b, const struct timeline *tl)
+say_clean(struct buf *b, const struct verdict *v, const struct timeline *tl)
 {
 	uint32_t n = timeline_hidden(tl);
 
@@ -243,6 +243,9 @@ say_clean(struct buf *b, const struct timeline *tl)
 	else
 		(void)buf_adds(b, STR("no fault found in "));
 	say_what_was_read(b, tl);
+	if (v->complete)
+		(void)buf_adds(b, STR(", read to the last byte: the wire is clean, look at "
+		    "the endpoints"));
 }
 
 /* Whether a filter kept packets out (a note of the pipeline says so). */
@@ -271,7 +274,7 @@ say(struct verdict *v, const struct timeline *tl)
 		say_fault(&b, v, tl);
 		break;
 	case VERDICT_CLEAN:
-		say_clean(&b, tl);
+		say_clean(&b, v, tl);
 		break;
 	case VERDICT_UNKNOWN:
 		(void)buf_fmt(&b, "cannot tell: %s", v->reasons[0].text);
@@ -339,6 +342,10 @@ verdict_new(const struct timeline *tl)
 	note_reasons(&m);
 	sort_reasons(v);
 	v->kind = judge(v, tl);
+	v->complete = v->kind == VERDICT_CLEAN && v->n_reasons == 0 &&
+	    timeline_hidden(tl) == 0;
+	for (uint32_t i = 0; (f = timeline_finding(tl, i)) != NULL; i++)
+		v->complete &= f->severity == SEV_INFO;	/* remarks too */
 	v->first = v->kind == VERDICT_FAULT ? timeline_finding(tl, 0) : NULL;
 	say(v, tl);
 	return v;

@@ -742,7 +742,16 @@ hint(struct page *g)
 			    "the TLS terminator and the server, or on its "
 			    "loopback interface.";
 		break;
-	case VERDICT_FAULT: case VERDICT_CLEAN:
+	case VERDICT_CLEAN:
+		if (g->v->complete)
+			text = "Sessions, streams, their ends and owners, resumes and "
+			    "replays, requests and responses were checked. If it fails "
+			    "all the same, a message that arrived was not acted upon: "
+			    "see the logs of the client and of the handler behind the "
+			    "server; or it happened at another time or on another hop: "
+			    "capture there, while it fails.";
+		break;
+	case VERDICT_FAULT:
 		break;
 	}
 	if (text == NULL)

@@ -30,7 +30,13 @@ assert all(x["v"] == 1 and x["type"] and isinstance(x["ns"], int) for x in lines
 assert lines[-1]["type"] == "end"
 assert any(x["type"] == "finding" and "final" in x.get("flags", []) for x in lines)' "$tmp/out"
 
+run analyze "$clean"
+check "a clean wire is a verdict of its own" grep -q 'to the last byte: the wire is clean, look at the endpoints$' <(head -n 1 "$tmp/out")
+check "with what was checked" grep -q '^next  *Sessions, streams' "$tmp/out"
+run analyze -f 'tcp[tcpflags] & tcp-syn == 0' "$clean"
+check "not of a part of the capture" test -z "$(grep -e 'wire is clean' "$tmp/out")"
 # junit: the counts are those of the cases, and the cases those of the rules.
+# shellcheck disable=SC2317 # check calls it
 junit()				# junit WANT ARGS...: "failures errors skipped", and each case
 {
 	local want=$1
@@ -60,10 +66,11 @@ rules="$("$bin" explain | sed '/^$/,$d' | cut -d' ' -f1) capture"
 check "junit of a leapfrog" junit "1 0 0" "$leap"
 check "junit of a clean capture" junit "0 0 0" "$clean"
 check "junit: what is not a failure" junit "0 0 0" --fail-on none "$leap"
-check "junit: --fail-on info" junit "2 0 0" --fail-on info "$leap"
 rules=${rules/leapfrog/}
 check "junit of losses" junit "0 1 0" --ignore leapfrog captures/19-random-loss-leapfrog.pcap
 check "junit of losses that are allowed" junit "0 0 1" --allow-incomplete --ignore leapfrog captures/19-random-loss-leapfrog.pcap
+rules="leapfrog replay-loop capture"
+check "junit: --fail-on info" junit "2 0 0" --fail-on info --only leapfrog,replay-loop "$leap"
 rules="replay-loop capture"
 check "junit: the cases follow --only" junit "0 0 0" --only replay-loop "$leap"
 run analyze -T markdown "$leap"

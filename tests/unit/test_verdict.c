@@ -23,6 +23,10 @@ static const struct {
 	  "no MCP traffic found in 5 packets, 1 TCP connection" },
 	{ "MCP and nothing wrong", { .packets = 5, .tcp = 1, .mcp = true },
 	  VERDICT_CLEAN, false, "no fault found in 1 MCP session (1 HTTP exchange, " },
+	{ "all of it was read", { .packets = 5, .tcp = 1, .mcp = true },
+	  VERDICT_CLEAN, false, ", read to the last byte: the wire is clean, look at the endpoints" },
+	{ "so with an info", { .packets = 5, .tcp = 1, .mcp = true, .findings = 1 },
+	  VERDICT_CLEAN, false, "the wire is clean" },
 	{ "an error", { .packets = 5, .tcp = 1, .mcp = true, .findings = 3 },
 	  VERDICT_FAULT, false, "leapfrog: title" },
 	{ "a warning", { .packets = 5, .tcp = 1, .mcp = true, .findings = 2 },
@@ -180,6 +184,11 @@ verdicts(void **state)
 		    strstr(v->reasons[0].text, rows[i].text) == NULL))
 			fail_msg("%s: %s / %s", rows[i].what, v->text,
 			    v->n_reasons ? v->reasons[0].text : "");
+		/* Clean is said only when nothing at all speaks against it. */
+		if (v->complete != (strstr(v->text, "wire is clean") != NULL) ||
+		    v->complete != (v->kind == VERDICT_CLEAN && v->n_reasons == 0 &&
+		    rows[i].f.findings < 2))
+			fail_msg("%s: %s", rows[i].what, v->text);
 		verdict_free(v);
 		timeline_free(tl);
 	}
