@@ -263,9 +263,8 @@ event(void *arg, const struct ev *e)
 		if ((s = (struct hol *)keeper_find(&r->sessions, e->session)) != NULL)
 			on_response(r, s, e);
 		break;
-	case EV_STALL:			/* a wedge: another detector's */
-		if (e->u.stall.zero_window &&
-		    (s = (struct hol *)keeper_find(&r->sessions, e->session)) != NULL)
+	case EV_STALL:			/* session-wedge or half-open will say */
+		if ((s = (struct hol *)keeper_find(&r->sessions, e->session)) != NULL)
 			s->served = true;
 		break;
 	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST_END:
