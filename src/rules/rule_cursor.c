@@ -37,9 +37,10 @@ struct lost {
 
 struct cl {				/* one session */
 	struct kept of;
-	struct line lines[MAX_LINES];
-	struct lost lost[MAX_LOST];
-	uint32_t n_lines, next_line, n_lost, beyond;	/* beyond: not kept */
+	struct line *lines;
+	struct lost *lost;
+	uint32_t n_lines, cap_lines, next_line, n_lost, cap_lost;
+	uint32_t beyond;		/* not kept */
 	ns_t delays[N_DELAYS];
 	uint32_t n_delays;
 	int64_t retry_ms;
@@ -57,7 +58,11 @@ const struct rule rule_cursor;
 static void
 free_session(struct kept *k)
 {
-	free(k);
+	struct cl *s = (struct cl *)k;
+
+	free(s->lines);
+	free(s->lost);
+	free(s);
 }
 
 static void *
@@ -102,7 +107,12 @@ line_of(struct cl *s, uint32_t lineage)
 	for (uint32_t i = 0; i < s->n_lines; i++)
 		if (s->lines[i].lineage == lineage)
 			return &s->lines[i];
-	l = &s->lines[s->n_lines < MAX_LINES ? s->n_lines++ : s->next_line++ % MAX_LINES];
+	if (s->n_lines < MAX_LINES) {
+		s->lines = xgrow(s->lines, s->n_lines, &s->cap_lines, sizeof *s->lines);
+		l = &s->lines[s->n_lines++];
+	} else {
+		l = &s->lines[s->next_line++ % MAX_LINES];
+	}
 	*l = (struct line){ .lineage = lineage };
 	return l;
 }
@@ -112,10 +122,15 @@ line_of(struct cl *s, uint32_t lineage)
 static void
 lose(struct cl *s, struct line *l, const struct got *g)
 {
-	struct lost *x = &s->lost[s->n_lost < MAX_LOST ? s->n_lost : MAX_LOST - 1];
+	struct lost *x;
 
-	s->beyond += s->n_lost == MAX_LOST;
-	s->n_lost += s->n_lost < MAX_LOST;
+	if (s->n_lost < MAX_LOST) {
+		s->lost = xgrow(s->lost, s->n_lost, &s->cap_lost, sizeof *s->lost);
+		s->n_lost++;
+	} else {
+		s->beyond++;
+	}
+	x = &s->lost[s->n_lost - 1];
 	*x = (struct lost){ .g = *g, .held = l->held, .from = l->stream, .end = l->end,
 	    .empty_resume = l->empty_resume, .torn = l->torn + got_torn(g) };
 	memcpy(x->text, l->text, sizeof x->text);

@@ -24,9 +24,10 @@ struct death {
 
 struct rk {				/* one session */
 	struct kept of;
-	struct got refused[MAX_RECENT], opened[MAX_RECENT], due[MAX_DUE];
+	struct got *refused, *opened, *due;	/* the first two are rings */
 	uint32_t n_refused, n_opened, n_due, n, torn;
-	struct death kept[N_KEPT], last;
+	uint32_t cap_refused, cap_opened, cap_due, cap_kept;
+	struct death *kept, *last;
 	struct posts told;
 	bool deleted;
 };
@@ -47,7 +48,23 @@ const struct rule rule_kills;
 static void
 free_session(struct kept *k)
 {
-	free(k);
+	struct rk *s = (struct rk *)k;
+
+	free(s->refused);
+	free(s->opened);
+	free(s->due);
+	free(s->kept);
+	free(s->last);
+	free(s);
+}
+
+/* One more in a ring of MAX_RECENT, which is not all there from the start. */
+static void
+push(struct got **ring, uint32_t *n, uint32_t *cap, const struct got *g)
+{
+	if (*n < MAX_RECENT)
+		*ring = xgrow(*ring, *n, cap, sizeof **ring);
+	(*ring)[(*n)++ % MAX_RECENT] = *g;
 }
 
 static void *
@@ -128,7 +145,7 @@ report(struct kills *r, const struct rk *s)
 		    k->by.request.pkt);
 		draft_evidence(d, k->victim.end, "the server ends stream %u", k->victim.stream);
 	}
-	draft_span(d, f->by.request, s->last.victim.end);
+	draft_span(d, f->by.request, s->last->victim.end);
 	draft_count(d, s->n, 0, 0);
 	draft_done(d);
 }
@@ -184,9 +201,13 @@ judge(struct kills *r, struct rk *s, const struct got *g)
 			by = &s->refused[i];
 	if (by == NULL || s->deleted || shutdown(r, g))
 		return;
-	s->last = (struct death){ .victim = *g, .by = *by };
-	if (s->n < N_KEPT)
-		s->kept[s->n] = s->last;
+	if (s->last == NULL)
+		s->last = xmalloc(sizeof *s->last);
+	*s->last = (struct death){ .victim = *g, .by = *by };
+	if (s->n < N_KEPT) {
+		s->kept = xgrow(s->kept, s->n, &s->cap_kept, sizeof *s->kept);
+		s->kept[s->n] = *s->last;
+	}
 	s->n++;
 	s->torn += got_torn(g) || got_torn(by);
 	report(r, s);
@@ -217,6 +238,7 @@ on_ended(struct kills *r, struct rk *s, const struct got *g)
 	if (g->had_response || s->deleted || g->end.t - g->head.t < HEALTHY ||
 	    s->n_due == MAX_DUE)
 		return;
+	s->due = xgrow(s->due, s->n_due, &s->cap_due, sizeof *s->due);
 	s->due[s->n_due++] = *g;
 	r->pending++;
 }
@@ -236,10 +258,10 @@ event(void *arg, const struct ev *e)
 	switch (step) {
 	case STEP_REFUSED:
 		if (g.status >= 400)
-			s->refused[s->n_refused++ % MAX_RECENT] = g;
+			push(&s->refused, &s->n_refused, &s->cap_refused, &g);
 		break;
 	case STEP_OPENED:
-		s->opened[s->n_opened++ % MAX_RECENT] = g;
+		push(&s->opened, &s->n_opened, &s->cap_opened, &g);
 		break;
 	case STEP_ENDED:
 		on_ended(r, s, &g);

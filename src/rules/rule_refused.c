@@ -32,8 +32,8 @@ struct run {
 
 struct rg {				/* one session */
 	struct kept of;
-	struct run runs[MAX_RUNS], best;
-	uint32_t n_runs, next_run;
+	struct run *runs, *best;	/* nothing until a GET is refused */
+	uint32_t n_runs, next_run, cap_runs;
 	struct idtab given;
 	struct posts told;
 	uint32_t n_open, n_waiting;
@@ -68,6 +68,8 @@ free_session(struct kept *k)
 	struct rg *s = (struct rg *)k;
 
 	idtab_fini(&s->given);
+	free(s->runs);
+	free(s->best);
 	free(s);
 }
 
@@ -252,8 +254,11 @@ report_loop(struct refused *r, const struct rg *s, const struct run *u)
 static void
 run_over(struct rg *s, struct run *u)
 {
-	if (fires(u) && !elsewhere(s, u) && u->n > s->best.n)
-		s->best = *u;
+	if (fires(u) && !elsewhere(s, u) && (s->best == NULL || u->n > s->best->n)) {
+		if (s->best == NULL)
+			s->best = xmalloc(sizeof *s->best);
+		*s->best = *u;
+	}
 	*u = (struct run){ .cursor = u->cursor };
 }
 
@@ -268,6 +273,7 @@ run_of(struct rg *s, uint64_t cursor, bool make)
 	if (!make)
 		return NULL;
 	if (s->n_runs < MAX_RUNS) {
+		s->runs = xgrow(s->runs, s->n_runs, &s->cap_runs, sizeof *s->runs);
 		u = &s->runs[s->n_runs++];
 	} else {
 		u = &s->runs[s->next_run++ % MAX_RUNS];
@@ -347,8 +353,8 @@ close_session(struct refused *r, struct rg *s)
 {
 	for (uint32_t i = 0; i < s->n_runs; i++)
 		run_over(s, &s->runs[i]);
-	if (s->best.n)
-		report_loop(r, s, &s->best);
+	if (s->best)
+		report_loop(r, s, s->best);
 	keeper_drop(&r->sessions, &s->of);
 }
 
