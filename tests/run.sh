@@ -9,6 +9,10 @@ cd "$(dirname "$0")/.." || exit 2
 
 # What the program can tell, and what it cannot read yet.
 DETECTORS=leapfrog,orphaned-channel,replay-loop
+# What --all-detectors finds more, of what the truths name.
+MORE=$DETECTORS,empty-accept-loop,refused-get-loop,stale-slot,idle-cut,dead-session,lost-response
+MORE=$MORE,cursor-loss,split-brain,buffered-stream,duplicate-delivery,wrong-stream,id-collision
+MORE=$MORE,half-open,notification-storm,contract
 WITHOUT=tls,h2
 # Further captures with their truth, judged where they are there.
 MORE_CAPTURES=${MORE_CAPTURES-../shared/captures/ts ../shared/captures/rmcp}
@@ -119,6 +123,7 @@ suite_golden()
 	export -f table_is_complete
 	report captures bash -c table_is_complete
 	golden golden build/mcpdiag captures
+	DETECTORS=$MORE golden "golden all" build/mcpdiag --all captures
 }
 suite_golden_more()
 {
@@ -126,6 +131,7 @@ suite_golden_more()
 	for d in $MORE_CAPTURES; do
 		if [ -d "$d" ]; then
 			golden "golden ${d##*/}" build/mcpdiag "$d"
+			DETECTORS=$MORE golden "golden all ${d##*/}" build/mcpdiag --all "$d"
 		else
 			skip "golden ${d##*/}" "$d is not here"
 		fi

@@ -29,8 +29,10 @@ struct rule {
 	void (*free)(void *);
 };
 
-/* NULL-terminated. */
+/* All of them, and those that run unless more is asked for: what the others
+ * cost in time and memory is several times as much.  NULL-terminated. */
 extern const struct rule *const rules_table[];
+extern const struct rule *const rules_core[];
 
 /* What EV_SESSION events have said of a session: whether its server's
  * looks_like starts with `prefix`; whether it is a logical client only. */

@@ -134,7 +134,8 @@ pipeline_new(const struct pipeline_opts *opts)
 
 	p->opts = *opts;
 	p->timeline = timeline_new(&opts->limits);
-	p->engine = engine_new(&opts->limits, rules_table, from_engine, p);
+	p->engine = engine_new(&opts->limits,
+	    opts->all_detectors ? rules_table : rules_core, from_engine, p);
 	p->model = model_new(&opts->limits, opts->show_secrets, from_model,
 	    p->engine);
 	p->observe = observe_new(&opts->limits, p->model);

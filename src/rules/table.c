@@ -40,3 +40,10 @@ const struct rule *const rules_table[] = {
 	&rule_wrong,
 	NULL,
 };
+
+const struct rule *const rules_core[] = {
+	&rule_leapfrog,
+	&rule_orphan,
+	&rule_replay,
+	NULL,
+};

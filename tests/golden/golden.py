@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges what the program says about captures whose truth is known.
 
-usage: golden.py [--detectors LIST] [--divide N] [--without tls,h2] [--only GLOB]
+usage: golden.py [--all] [--detectors LIST] [--divide N] [--without tls,h2] [--only GLOB]
                  [--run PREFIX] PROGRAM FOLDER...
 
 A truth is NAME.json beside NAME.pcap, .pcapng or .pcap.gz (captures/README.md
@@ -190,7 +190,7 @@ def capture_of(path, truth):
 
 def judge(path, truth, opt):
     capture = capture_of(path, truth)
-    args = ["analyze", "-T", "json"]
+    args = ["analyze", "-T", "json"] + (["--all-detectors"] if opt.all else [])
     keys = path[:-len(".json")] + ".keylog.txt"
     missing = needs(truth) & opt.without
     if os.path.exists(keys) and "tls" not in opt.without:
@@ -225,6 +225,7 @@ def main(argv):
     ap = argparse.ArgumentParser(description="Judge the program against captures with known truth.")
     ap.add_argument("--detectors", default="leapfrog,orphaned-channel,replay-loop",
                     help="those the program has")
+    ap.add_argument("--all", action="store_true", help="run with --all-detectors")
     ap.add_argument("--divide", type=int, default=1, help="shrink every limit")
     ap.add_argument("--without", default="", help="tls,h2: what it cannot read yet")
     ap.add_argument("--only", default="*", help="names to judge")
