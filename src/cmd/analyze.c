@@ -256,7 +256,7 @@ set(struct run *r, int id, const char *arg)
 		r->lines = true;
 		return 0;
 	case O_LINT:
-		r->lint = true;
+		r->lint = r->pipe.all_detectors = true;
 		return 0;
 	case O_NUMERIC:
 		return 0;

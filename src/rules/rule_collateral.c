@@ -292,7 +292,7 @@ end(void *arg, ns_t now)
 
 const struct rule rule_collateral = {
 	.name = "collateral-teardown",
-	.summary = "failing GETs make the client give up a session whose POSTs work",
+	.summary = "failing GETs make the client give up a live session",
 	.reference = "mcpdiag-analyze(1), DETECTORS, collateral-teardown",
 	.wants = GETS_WANTS | RULE_WANTS(EV_CONN),
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,

@@ -125,7 +125,7 @@ check "-v: facts" grep -q '^  facts ' "$tmp/out"
 check "-v: no elision" test -z "$(grep -e 'more (-v' "$tmp/out")"
 
 # Remarks on the specification
-run analyze "$leap"
+run analyze --all-detectors "$leap"
 check "remarks are one line" test "$(grep -c 'remark.* on the specification: --lint shows' "$tmp/out")" -eq 1
 check "they are not shown" test -z "$(grep '^info  contract' "$tmp/out")"
 run analyze --lint "$leap"
@@ -133,8 +133,11 @@ check "--lint shows them" grep -q '^info  contract (event-id-dup)' "$tmp/out"
 check "and no longer counts them" test -z "$(grep 'on the specification' "$tmp/out")"
 check "after the fault" grep -q '^error  leapfrog' <(sed '/contract/q' "$tmp/out")
 check "--lint changes no status" test "$status" -eq 1
-check "json has them anyway" grep -q '"detector": "contract"' <<<"$json"
-check "--lint changes no json" test "$("$bin" analyze --lint -T json "$leap")" = "$json"
+all=$("$bin" analyze --all-detectors -T json "$leap")
+check "json has them anyway" grep -q '"detector": "contract"' <<<"$all"
+check "--lint changes no json" test "$("$bin" analyze --lint -T json "$leap")" = "$all"
+run analyze "$leap"
+check "without --all-detectors there are none" test -z "$(grep 'on the specification' "$tmp/out")"
 
 # -o
 run analyze -o "$tmp/report.txt" "$leap"
