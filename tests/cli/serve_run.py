@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 from serve_lib import BIN, WAIT, Conn, Server, alive, call, http, initialize, ok, rpc, tests
@@ -229,13 +230,18 @@ def nobody():
     if os.geteuid() != 0:
         print("ok - as nobody # SKIP this is not root")
         return
-    copy = os.path.join(tmp, "mcpdiag")
-    shutil.copy(BIN, copy)
-    os.chmod(copy, 0o755)
-    os.chmod(tmp, 0o755)
-    with Server(binary=copy, user=65534, group=65534, extra_groups=[]) as s:
-        good = alive(s)
-        ok("it needs no root", s.stop() == 0 and good, s.err)
+    # Our own folder may be inside one that nobody else can enter.
+    place = tempfile.mkdtemp(dir="/tmp")
+    try:
+        copy = os.path.join(place, "mcpdiag")
+        shutil.copy(BIN, copy)
+        os.chmod(copy, 0o755)
+        os.chmod(place, 0o755)
+        with Server(binary=copy, user=65534, group=65534, extra_groups=[]) as s:
+            good = alive(s)
+            ok("it needs no root", s.stop() == 0 and good, s.err)
+    finally:
+        shutil.rmtree(place)
 
 
 tests(addresses, signals, events, verdict, options, closed, nobody)
