@@ -31,9 +31,11 @@ assert lines[-1]["type"] == "end"
 assert any(x["type"] == "finding" and "final" in x.get("flags", []) for x in lines)' "$tmp/out"
 
 run analyze "$clean"
+check "who did not look for all says so" grep -q 'all-detectors looks for [0-9]* further' <(head -n 1 "$tmp/out")
+run analyze --all-detectors "$clean"
 check "a clean wire is a verdict of its own" grep -q 'to the last byte: the wire is clean, look at the endpoints$' <(head -n 1 "$tmp/out")
 check "with what was checked" grep -q '^next  *Sessions, streams' "$tmp/out"
-run analyze -f 'tcp[tcpflags] & tcp-syn == 0' "$clean"
+run analyze --all-detectors -f 'tcp[tcpflags] & tcp-syn == 0' "$clean"
 check "not of a part of the capture" test -z "$(grep -e 'wire is clean' "$tmp/out")"
 # junit: the counts are those of the cases, and the cases those of the rules.
 # shellcheck disable=SC2317 # check calls it
