@@ -142,8 +142,7 @@ void chan_request_drop(struct channel *, uint32_t n);
 /* The session ends, and all its streams with it. */
 void chan_end(struct channel *);
 
-/* The primary, 0 when there is none; open GET streams. */
+/* The primary, 0 when there is none. */
 uint32_t chan_primary(const struct channel *);
-uint32_t chan_listeners(const struct channel *);
 
 #endif

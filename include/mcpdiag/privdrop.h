@@ -4,8 +4,6 @@
 #ifndef MCPDIAG_PRIVDROP_H
 #define MCPDIAG_PRIVDROP_H
 
-#include <stdbool.h>
-
 #include "mcpdiag/err.h"
 
 /* As root: becomes `user` (NULL: who called sudo, else nobody), for good.
@@ -13,7 +11,5 @@
  * In both cases no program started later can gain any.  -E_USAGE: there is no
  * such user; -E_IO: the system refuses; with a sentence. */
 int privdrop(const char *user, struct errmsg *);
-/* Whether privdrop(user) would make another user of us. */
-bool privdrop_needed(void);
 
 #endif

@@ -12,12 +12,6 @@
 
 #include "mcpdiag/str.h"
 
-bool
-privdrop_needed(void)
-{
-	return geteuid() == 0;
-}
-
 /* Who called sudo(8), as it says in the environment. */
 static bool
 sudo_ids(uid_t *uid, gid_t *gid)

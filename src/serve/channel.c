@@ -652,9 +652,3 @@ chan_primary(const struct channel *c)
 
 	return p ? p->stream : 0;
 }
-
-uint32_t
-chan_listeners(const struct channel *c)
-{
-	return c->n_ls;
-}

@@ -228,7 +228,7 @@ post_to_session(struct mcpd *m, struct hreq *req)
 	}
 	if (requests == 0) {
 		for (uint32_t i = 0; i < cs->n; i++)
-			rpc_note(m, s, &cs->at[i]);
+			rpc_note(s, &cs->at[i]);
 		if (has_fault(m, FAULT_ACCEPTED_200))
 			reply(m, req, 200, "application/json", EMPTY_200);
 		else

@@ -12,9 +12,8 @@ static const char *const paths[] = {
 	"jsonrpc", "method", "id", "result", "error",
 	"params.protocolVersion", "params.name", "params.uri", "params.level",
 	"params.requestId", "params._meta.progressToken",
-	"params.clientInfo.name", "params.capabilities.sampling",
-	"params.capabilities.elicitation",
-	"params.arguments", "params.arguments.text", "params.arguments.ms",
+	"params.capabilities.sampling", "params.capabilities.elicitation",
+	"params.arguments.text", "params.arguments.ms",
 	"params.arguments.steps", "params.arguments.n", "params.arguments.interval_ms",
 	"params.arguments.bytes", "params.arguments.prompt", "params.arguments.message",
 	"params.arguments.uri", "params.arguments.all", "params.arguments.rpc",
@@ -28,7 +27,6 @@ static const char *const paths[] = {
 	"params.notifications", "params.notifications.toolsListChanged",
 	"params.notifications.promptsListChanged",
 	"params.notifications.resourcesListChanged",
-	"params.notifications.resourceSubscriptions",
 	"result.content.text", "result.action",
 };
 

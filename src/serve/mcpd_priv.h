@@ -43,14 +43,13 @@ enum rev rev_of(struct str);			/* REV_N: not one of ours */
 enum arg {
 	ARG_JSONRPC, ARG_METHOD, ARG_ID, ARG_RESULT, ARG_ERROR,
 	ARG_VERSION, ARG_NAME, ARG_URI, ARG_LEVEL, ARG_REQUEST_ID, ARG_TOKEN,
-	ARG_CLIENT, ARG_SAMPLING, ARG_ELICITATION,
-	ARG_ARGUMENTS, ARG_TEXT, ARG_MS, ARG_STEPS, ARG_N, ARG_INTERVAL, ARG_BYTES,
+	ARG_SAMPLING, ARG_ELICITATION,
+	ARG_TEXT, ARG_MS, ARG_STEPS, ARG_N, ARG_INTERVAL, ARG_BYTES,
 	ARG_PROMPT, ARG_MESSAGE, ARG_ARG_URI, ARG_ALL, ARG_RPC, ARG_ARG1, ARG_ARG2,
 	ARG_RESOURCE_URI,
 	ARG_META, ARG_META_VERSION, ARG_META_CAPS, ARG_META_SAMPLING,
 	ARG_META_ELICITATION, ARG_STATE, ARG_INPUT, ARG_INPUT_TEXT, ARG_INPUT_ACTION,
 	ARG_LISTEN, ARG_LISTEN_TOOLS, ARG_LISTEN_PROMPTS, ARG_LISTEN_RESOURCES,
-	ARG_LISTEN_URIS,
 	ARG_ANSWER_TEXT, ARG_ANSWER_ACTION,
 	ARG_N_ARGS
 };
@@ -144,7 +143,6 @@ struct answer {
 struct job {
 	struct job *prev, *next;	/* of the session, or of the server */
 	struct answer *a;
-	struct session *s;
 	struct loop_timer *timer;
 	struct str id, token, uri;	/* in `text` */
 	int tool;			/* enum tool */
@@ -174,10 +172,9 @@ struct session {
 	enum rev rev;
 	uint32_t n_streams, n_jobs;
 	uint32_t untold;		/* messages to all that it has not had */
-	bool legacy, initialized, sampling, elicitation;
+	bool legacy, sampling, elicitation;
 	bool odd;			/* FAULT_SPLIT_BRAIN */
 	uint8_t level;			/* of logging/setLevel */
-	ns_t born, used;
 	ns_t slot_free;			/* FAULT_STALE_SLOT */
 	bool slot_taken;
 	char **subscriptions;
@@ -301,7 +298,7 @@ void rpc_call(struct answer *, const struct call *);
 void rpc_dispatch(struct answer *, struct session *);
 bool rpc_has_method(struct str name, bool modern);
 /* A notification or a response of the client. */
-void rpc_note(struct mcpd *, struct session *, const struct call *);
+void rpc_note(struct session *, const struct call *);
 /* {"jsonrpc":"2.0","id":...,"result":{ into `b`; rpc_close() ends it, with what
  * the revision wants in every result. */
 void rpc_open(struct buf *, struct str id);
@@ -318,7 +315,7 @@ void say_server(struct buf *);
 void tool_call(struct answer *, const struct call *);
 void job_free(struct job *);
 /* The client has answered our request. */
-void job_answered(struct mcpd *, struct session *, const struct call *);
+void job_answered(struct session *, const struct call *);
 /* notifications/cancelled */
 void job_cancel(struct session *, const struct call *);
 /* notifications/resources/updated to who asked for it. */

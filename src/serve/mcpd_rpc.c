@@ -299,14 +299,12 @@ rpc_call(struct answer *a, const struct call *c)
 }
 
 void
-rpc_note(struct mcpd *m, struct session *s, const struct call *c)
+rpc_note(struct session *s, const struct call *c)
 {
 	struct str method = arg_str(c, ARG_METHOD);
 
 	if (c->kind == CALL_RESPONSE)
-		job_answered(m, s, c);
-	else if (str_eq(method, STR("notifications/initialized")))
-		s->initialized = true;
+		job_answered(s, c);
 	else if (str_eq(method, STR("notifications/cancelled")))
 		job_cancel(s, c);
 }
@@ -320,5 +318,5 @@ rpc_dispatch(struct answer *a, struct session *s)
 		if (cs->at[i].kind == CALL_REQUEST)
 			rpc_call(a, &cs->at[i]);
 		else if (s)
-			rpc_note(a->m, s, &cs->at[i]);
+			rpc_note(s, &cs->at[i]);
 }

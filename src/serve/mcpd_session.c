@@ -123,7 +123,6 @@ session_new(struct mcpd *m, enum rev rev, bool legacy)
 	s->m = m;
 	s->rev = rev;
 	s->legacy = legacy;
-	s->born = s->used = loop_mono(m->loop);
 	make_id(s->id);
 	/* An event of empty data is for clients that know it. */
 	o.prime = rev >= REV_2025_11;
@@ -157,7 +156,6 @@ session_touch(struct session *s)
 {
 	struct mcpd *m = s->m;
 
-	s->used = loop_mono(m->loop);
 	DL_DELETE(m->by_use, s);
 	DL_APPEND(m->by_use, s);
 	if (has_fault(m, FAULT_SESSION_IDLE))

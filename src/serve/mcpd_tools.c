@@ -407,12 +407,11 @@ ask(struct answer *a, const struct call *c, enum tool tool)
 }
 
 void
-job_answered(struct mcpd *m, struct session *s, const struct call *c)
+job_answered(struct session *s, const struct call *c)
 {
 	uint64_t n;
 	struct job *j;
 
-	(void)m;
 	if (!str_u64(c->id, &n) || n == 0)
 		return;
 	DL_FOREACH(s->jobs, j)
