@@ -28,6 +28,8 @@ struct flight {				/* an exchange that is not over */
 	struct at asked, head, first, last, left;
 	uint32_t n, progress;		/* messages, and those of progress */
 	uint32_t fast;			/* POSTs that were answered meanwhile */
+	bool slow;			/* one that was not, in that time */
+	bool posted;			/* one was, shortly before */
 };
 
 struct bf {				/* one session */
@@ -36,6 +38,7 @@ struct bf {				/* one session */
 	uint32_t n, cap;
 	uint32_t bursts, spread;	/* POST streams, without and with time
 					 * between their messages */
+	ns_t fast;			/* the last POST answered at once */
 };
 
 struct buffered {
@@ -150,17 +153,24 @@ report_head(struct buffered *r, const struct bf *s, const struct flight *f, stru
 static void
 report_no_head(struct buffered *r, const struct bf *s, struct flight *f, struct at now)
 {
-	struct draft *d = draft(r, s, f, "no-head", SEV_ERROR, CONF_MEDIUM);
+	struct draft *d = draft(r, s, f, "no-head", SEV_ERROR,
+	    f->fast ? CONF_MEDIUM : CONF_LOW);
+	char posts[96];
 
 	f->told = true;
-	draft_title(d, "a GET has had no head for %.0f s while POSTs are answered at once",
-	    (double)(now.t - f->asked.t) / 1e9);
-	draft_why(d, "%u POST%s of the session had an answer within a second meanwhile.  "
-	    "A server that waits for its first event, or a proxy that waits for more bytes, "
-	    "keeps the client from ever being connected.", f->fast, f->fast == 1 ? "" : "s");
+	if (f->fast)
+		(void)snprintf(posts, sizeof posts, "%u POST%s of the session had an answer "
+		    "within a second meanwhile", f->fast, f->fast == 1 ? "" : "s");
+	else
+		(void)snprintf(posts, sizeof posts, "The POST before it was answered within a "
+		    "second");
+	draft_title(d, "a GET %s no head for %.0f s while POSTs are answered at once",
+	    f->stream ? "got" : "has had", (double)(now.t - f->asked.t) / 1e9);
+	draft_why(d, "%s.  A server that waits for its first event, or a proxy that waits for "
+	    "more bytes, keeps the client from being connected.", posts);
 	draft_ms(d, "waited_ms", now.t - f->asked.t);
 	draft_num(d, "posts_meanwhile", f->fast);
-	draft_evidence(d, now, "still no head");
+	draft_evidence(d, now, f->stream ? "its head" : "still no head");
 	hand_over(d, f, now);
 }
 
@@ -219,14 +229,16 @@ judge_get(struct buffered *r, struct bf *s, struct flight *f, struct at end, boo
 {
 	ns_t age = end.t - f->asked.t, late = f->head.t - f->asked.t;
 
-	if (f->queued || f->told || f->fast == 0)
+	if (f->queued || f->told || (f->fast == 0 && (f->slow || !f->posted)))
 		return;
 	if (f->head.t == 0) {
 		if (age >= NO_HEAD)
 			report_no_head(r, s, f, end);
-	} else if (f->stream && over && late > HELD && late >= age / 5 * 4 &&
+	} else if (f->stream && over && f->fast && late > HELD && late >= age / 5 * 4 &&
 	    (f->n || age > LONG)) {
 		report_head(r, s, f, end);
+	} else if (f->stream && late >= NO_HEAD) {
+		report_no_head(r, s, f, f->head);
 	}
 }
 
@@ -295,6 +307,8 @@ on_request(struct buffered *r, const struct ev *e)
 		s = xcalloc(1, sizeof *s);
 		keeper_add(&r->sessions, &s->of, e->session);
 	}
+	/* A client may wait for the head before it asks for anything else. */
+	f.posted = s->fast && e->t - s->fast <= NO_HEAD;
 	idtab_put(&r->conns, e->conn, &fresh)->a = e->session;
 	for (uint32_t i = 0; i < s->n; i++)	/* it waits its turn */
 		f.queued |= s->v[i].conn == e->conn;
@@ -309,6 +323,7 @@ on_response(struct buffered *r, struct bf *s, const struct ev *e)
 {
 	struct flight *f = flight_of(s, e->x);
 	struct at at = { e->t, e->pkt };
+	bool quick;
 
 	if (f == NULL)
 		return;
@@ -316,15 +331,20 @@ on_response(struct buffered *r, struct bf *s, const struct ev *e)
 	f->head = at;
 	f->encoded = e->u.resp.coding.n && !str_ieq(e->u.resp.coding, STR("identity"));
 	f->counted = str_eq(e->u.resp.framing, STR("content-length"));
-	if (f->get || e->t - f->asked.t >= FAST || e->u.resp.status / 100 != 2)
+	if (f->get)
 		return;
+	quick = e->t - f->asked.t < FAST && e->u.resp.status / 100 == 2;
+	if (quick)
+		s->fast = e->t;
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct flight *g = &s->v[i];
 
 		if (!g->get || g->head.t || g->asked.t > f->asked.t || g->left.t)
 			continue;
-		g->fast++;
-		judge(r, s, g, at, false);
+		g->fast += quick;
+		g->slow |= !quick;
+		if (quick)
+			judge(r, s, g, at, false);
 	}
 }
 

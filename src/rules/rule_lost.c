@@ -271,6 +271,13 @@ keep_id(char *to, size_t size, struct str id)
 	to[n] = '\0';
 }
 
+/* Messages come in events that have no name, or this one. */
+static bool
+carries(struct str name)
+{
+	return name.n == 0 || str_eq(name, STR("message"));
+}
+
 static void
 on_sse(struct lost *s, const struct ev *e)
 {
@@ -285,7 +292,7 @@ on_sse(struct lost *s, const struct ev *e)
 		a->torn |= (e->flags & (EVF_GAP | EVF_CUT | EVF_UNDECODED)) != 0 &&
 		    e->u.sse.data;
 		a->torn |= e->u.sse.tail;	/* part of it came */
-		if (k->x == e->x && e->u.sse.dispatched && e->u.sse.data)
+		if (k->x == e->x && e->u.sse.dispatched && e->u.sse.data && carries(e->u.sse.name))
 			a->data++;
 		if (e->u.sse.id.p == NULL || e->u.sse.tail)
 			continue;
