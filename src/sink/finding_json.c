@@ -6,14 +6,16 @@
 void
 json_seconds(struct out *o, ns_t t)
 {
-	char frac[16];
 	uint64_t v = t < 0 ? 0 - (uint64_t)t : (uint64_t)t;
+	uint64_t ns = v % NS_S;
+	char frac[10] = ".";
 
 	if (t < 0)
 		out_c(o, "-");
 	out_u64(o, v / NS_S);
-	(void)snprintf(frac, sizeof frac, ".%09u", (unsigned)(v % NS_S));
-	out_c(o, frac);
+	for (int i = 9; i > 0; i--, ns /= 10)
+		frac[i] = (char)('0' + ns % 10);
+	out_add(o, frac, sizeof frac);
 }
 
 /* Whole numbers stay whole; others keep three decimals at most. */

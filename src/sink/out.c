@@ -69,19 +69,22 @@ out_add(struct out *o, const void *p, size_t n)
 void
 out_fmt(struct out *o, const char *fmt, ...)
 {
+	size_t room = o->cap - o->n;
 	va_list ap;
-	char *at;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(o->p + o->n, room, fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		return;
-	at = out_room(o, (size_t)n + 1);
-	va_start(ap, fmt);
-	(void)vsnprintf(at, (size_t)n + 1, fmt, ap);
-	va_end(ap);
+	if ((size_t)n >= room) {	/* it was cut: again, with room for it */
+		char *at = out_room(o, (size_t)n + 1);
+
+		va_start(ap, fmt);
+		(void)vsnprintf(at, (size_t)n + 1, fmt, ap);
+		va_end(ap);
+	}
 	o->n += (size_t)n;
 }
 

@@ -29,6 +29,23 @@ num_or_null(struct doc *d, int64_t v)
 		out_c(d->o, "null");
 }
 
+/* A member; what comes before the value is written out, for speed: there may be
+ * very many streams. */
+static void
+num(struct doc *d, const char *before, uint64_t v)
+{
+	out_c(d->o, before);
+	out_u64(d->o, v);
+}
+
+static void
+word(struct doc *d, const char *before, const char *value)
+{
+	out_c(d->o, before);
+	out_c(d->o, value);
+	out_c(d->o, "\"");
+}
+
 static void
 member(struct doc *d, const char *name, const char *value)
 {
@@ -183,7 +200,7 @@ session(struct doc *d, const struct tl_session *s)
 	out_fmt(d->o, ", \"deleted\": %s, \"streams\": [",
 	    s->deleted ? "true" : "false");
 	for (uint32_t i = 0; i < s->n_streams; i++)
-		out_fmt(d->o, "%s%u", i ? ", " : "", s->streams[i]);
+		num(d, i ? ", " : "", s->streams[i]);
 	out_fmt(d->o, "], \"streams_left_out\": %" PRIu64 "}",
 	    s->dropped_streams);
 }
@@ -212,43 +229,53 @@ flags(struct doc *d, uint32_t f)
 }
 
 static void
+role(struct doc *d, const struct tl_role *r, bool first)
+{
+	out_c(d->o, first ? "{\"t\": " : ", {\"t\": ");
+	time_or_null(d, r->t, true);
+	word(d, ", \"role\": \"", ev_role_names[r->role]);
+	word(d, ", \"by\": \"", ev_by_names[r->by]);
+	num(d, ", \"packet\": ", r->pkt);
+	num(d, ", \"stream\": ", r->cause);
+	out_c(d->o, "}");
+}
+
+static void
 stream(struct doc *d, const struct tl_stream *s)
 {
 	bool ended = s->end != EV_OPEN && !s->is_open;
 
-	out_fmt(d->o, "{\"n\": %u, \"session\": ", s->n);
+	num(d, "{\"n\": ", s->n);
+	out_c(d->o, ", \"session\": ");
 	session_id(d, s->session);
-	out_fmt(d->o, ", \"kind\": \"%s\", \"connection\": %u, \"exchange\": ",
-	    ev_kind_names[s->kind], s->conn);
+	word(d, ", \"kind\": \"", ev_kind_names[s->kind]);
+	num(d, ", \"connection\": ", s->conn);
+	out_c(d->o, ", \"exchange\": ");
 	num_or_null(d, s->xn == TL_NO_XN ? -1 : (int64_t)s->xn);
-	out_fmt(d->o, ", \"packet\": %u, \"opened\": ", s->pkt);
+	num(d, ", \"packet\": ", s->pkt);
+	out_c(d->o, ", \"opened\": ");
 	time_or_null(d, s->opened, true);
 	out_c(d->o, ", \"ended\": ");
 	time_or_null(d, s->ended, ended);
-	out_fmt(d->o, ", \"end\": \"%s\", \"end_packet\": ",
-	    s->is_open ? "open" : ev_end_names[s->end]);
+	word(d, ", \"end\": \"", s->is_open ? "open" : ev_end_names[s->end]);
+	out_c(d->o, ", \"end_packet\": ");
 	num_or_null(d, ended ? (int64_t)s->end_pkt : -1);
 	out_c(d->o, ",\n     \"last_event_id\": ");
 	out_json(d->o, str_c(s->cursor));
 	out_c(d->o, ", \"retry_ms\": ");
 	num_or_null(d, s->retry_ms);
-	out_fmt(d->o, ", \"events\": %u, \"comments\": %u, \"lineage\": %u, "
-	    "\"previous\": ", s->events, s->comments, s->lineage);
+	num(d, ", \"events\": ", s->events);
+	num(d, ", \"comments\": ", s->comments);
+	num(d, ", \"lineage\": ", s->lineage);
+	out_c(d->o, ", \"previous\": ");
 	num_or_null(d, s->previous ? (int64_t)s->previous : -1);
 	out_c(d->o, ", \"resumes\": ");
 	num_or_null(d, s->resumes ? (int64_t)s->resumes : -1);
 	out_c(d->o, ", \"flags\": ");
 	flags(d, s->flags);
 	out_c(d->o, ", \"owner\": [");
-	for (uint32_t i = 0; i < s->n_roles; i++) {
-		const struct tl_role *r = &s->roles[i];
-
-		out_c(d->o, i ? ", {\"t\": " : "{\"t\": ");
-		time_or_null(d, r->t, true);
-		out_fmt(d->o, ", \"role\": \"%s\", \"by\": \"%s\", "
-		    "\"packet\": %u, \"stream\": %u}", ev_role_names[r->role],
-		    ev_by_names[r->by], r->pkt, r->cause);
-	}
+	for (uint32_t i = 0; i < s->n_roles; i++)
+		role(d, &s->roles[i], i == 0);
 	out_c(d->o, "]}");
 }
 
