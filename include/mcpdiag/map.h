@@ -13,6 +13,8 @@
 uint64_t map_sip13(const uint64_t key[2], const void *p, size_t n);
 /* The same under this process's key: random, or from MCPDIAG_HASH_SEED. */
 uint32_t map_hash(const void *p, size_t n);
+/* An odd number under that key: for tables that multiply by one. */
+uint64_t map_odd(void);
 /* A 64-bit digest under no key: the same in every run, for fingerprints that
  * are printed and compared.  Fast, and not proof against an adversary: nothing
  * worse than a wrong "equal" may hang on it. */

@@ -8,9 +8,7 @@
 void
 idtab_init(struct idtab *t, uint32_t max)
 {
-	uint64_t high = map_hash("idtab", 5), low = map_hash("odd", 3);
-
-	*t = (struct idtab){ .max = max < 2 ? 2 : max, .odd = high << 32 | low | 1 };
+	*t = (struct idtab){ .max = max < 2 ? 2 : max, .odd = map_odd() };
 }
 
 void
