@@ -34,6 +34,19 @@ struct rule {
 extern const struct rule *const rules_table[];
 extern const struct rule *const rules_core[];
 
+/* Facts that several rules look at, kept once: no verdict lives in them.  The
+ * engine makes one of each kind for the first rule that asks, shows it each
+ * event it wants before any rule sees that, and frees it after the rules. */
+struct reader {
+	uint32_t wants;		/* event types, as above; never 0 */
+	void *(*new)(struct engine *, const struct limits *);
+	void (*event)(void *, const struct ev *);
+	void (*free)(void *);
+};
+
+/* To be called from a rule's or a reader's new(); stays the engine's. */
+void *engine_reader(struct engine *, const struct reader *);
+
 /* What EV_SESSION events have said of a session: whether its server's
  * looks_like starts with `prefix`; whether it is a logical client only. */
 bool engine_looks(const struct engine *, uint32_t session, const char *prefix);

@@ -1,5 +1,6 @@
 #include "mcpdiag/engine.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #define TICK (100 * NS_MS)
 #define MAX_RULES 64
+#define MAX_READERS 8
 
 struct draft {
 	struct finding f;
@@ -27,6 +29,15 @@ struct draft {
 	enum severity weight;	/* the worst of it and its consequences */
 };
 
+/* Who wants to see events of one type, in the order they do. */
+struct hands {
+	uint32_t n;
+	struct {
+		void (*event)(void *, const struct ev *);
+		void *state;
+	} v[MAX_READERS + MAX_RULES];
+};
+
 struct engine {
 	struct limits lim;
 	ev_fn *out;
@@ -34,6 +45,10 @@ struct engine {
 	const struct rule *const *rules;
 	void *state[MAX_RULES];
 	uint32_t n_rules;
+	const struct reader *readers[MAX_READERS];
+	void *facts[MAX_READERS];
+	uint32_t n_readers;
+	struct hands hands[EV_N_TYPES];
 	ns_t ticked;
 	struct idtab software;	/* session -> digest of who is who */
 	struct idtab looks;	/* session -> place in names + 1, complete,
@@ -78,6 +93,34 @@ static const struct {
 	{ "cursor-loss", "collateral-teardown" },
 };
 
+void *
+engine_reader(struct engine *e, const struct reader *reader)
+{
+	void *facts;
+
+	for (uint32_t i = 0; i < e->n_readers; i++)
+		if (e->readers[i] == reader)
+			return e->facts[i];
+	facts = reader->new(e, &e->lim);	/* may ask for others, first */
+	assert(e->n_readers < MAX_READERS);
+	e->readers[e->n_readers] = reader;
+	e->facts[e->n_readers++] = facts;
+	return facts;
+}
+
+static void
+hand(struct engine *e, uint32_t wants, void (*event)(void *, const struct ev *), void *state)
+{
+	for (uint32_t type = 0; type < EV_N_TYPES; type++) {
+		struct hands *h = &e->hands[type];
+
+		if (wants && (wants & RULE_WANTS(type)) == 0)
+			continue;
+		h->v[h->n].event = event;
+		h->v[h->n++].state = state;
+	}
+}
+
 struct engine *
 engine_new(const struct limits *lim, const struct rule *const *rules, ev_fn *out, void *arg)
 {
@@ -92,6 +135,10 @@ engine_new(const struct limits *lim, const struct rule *const *rules, ev_fn *out
 	idtab_init(&e->looks, (uint32_t)lim->sessions);
 	for (; rules[e->n_rules] && e->n_rules < MAX_RULES; e->n_rules++)
 		e->state[e->n_rules] = rules[e->n_rules]->new(e, lim);
+	for (uint32_t i = 0; i < e->n_readers; i++)
+		hand(e, e->readers[i]->wants, e->readers[i]->event, e->facts[i]);
+	for (uint32_t i = 0; i < e->n_rules; i++)
+		hand(e, rules[i]->wants, rules[i]->event, e->state[i]);
 	return e;
 }
 
@@ -113,6 +160,8 @@ engine_free(struct engine *e)
 		return;
 	for (uint32_t i = 0; i < e->n_rules; i++)
 		e->rules[i]->free(e->state[i]);
+	for (uint32_t i = e->n_readers; i-- > 0;)
+		e->readers[i]->free(e->facts[i]);
 	for (uint32_t i = 0; i < e->n_found; i++)
 		draft_free(e->found[i]);
 	free(e->found);
@@ -403,6 +452,8 @@ engine_tick(struct engine *e, ns_t now)
 void
 engine_event(struct engine *e, const struct ev *v)
 {
+	const struct hands *h;
+
 	if (v->t) {
 		e->now = v->t;
 		e->pkt = v->pkt;
@@ -420,10 +471,9 @@ engine_event(struct engine *e, const struct ev *v)
 		return;
 	}
 	e->out(e->arg, v);		/* before what is found in it */
-	for (uint32_t i = 0; i < e->n_rules; i++)
-		if (e->rules[i]->wants == 0 ||
-		    e->rules[i]->wants & RULE_WANTS(v->type))
-			e->rules[i]->event(e->state[i], v);
+	h = &e->hands[v->type];
+	for (uint32_t i = 0; i < h->n; i++)
+		h->v[i].event(h->v[i].state, v);
 }
 
 const struct finding *

@@ -4,59 +4,71 @@
 
 #define MAX_WAITING 4096
 
-void
-answers_init(struct answers *a, const struct limits *lim)
+struct answers {
+	struct idmap open;
+	struct whos *whos;
+	struct answer *told;		/* by the last event */
+	struct answer *over;		/* to be freed with the next one */
+};
+
+static void *
+new(struct engine *e, const struct limits *lim)
 {
-	*a = (struct answers){ .max = MAX_WAITING };
-	a->whos.max = lim->flows;
+	struct answers *a = xcalloc(1, sizeof *a);
+
+	(void)lim;
+	a->whos = engine_reader(e, &who_reader);
+	idmap_init(&a->open);
+	return a;
 }
 
 static void
 drop(struct answers *a, struct answer *k)
 {
-	HASH_DEL(a->table, k);
+	idmap_del(&a->open, &k->node);
 	free(k);
 }
 
-void
-answers_fini(struct answers *a)
+static void
+free_reader(void *arg)
 {
-	while (a->table)
-		drop(a, a->table);
-	who_fini(&a->whos);
+	struct answers *a = arg;
+
+	while (a->open.first)
+		drop(a, (struct answer *)a->open.first);
+	free(a->over);
+	idmap_fini(&a->open);
+	free(a);
 }
 
 static struct answer *
 find(const struct answers *a, uint32_t x)
 {
-	struct answer *k;
-
-	HASH_FIND(hh, a->table, &x, sizeof x, k);
-	return k;
+	return (struct answer *)idmap_get(&a->open, x);
 }
 
 static void
 on_request(struct answers *a, const struct ev *e)
 {
-	const struct asked *q = who_asked(&a->whos, e->conn, e->x);
+	const struct asked *q = who_asked(a->whos, e->conn, e->x);
 	struct answer *k = find(a, e->x);
 
 	if (k)
 		drop(a, k);
 	if (q == NULL || q->modern || !(q->get || q->post || q->del))
 		return;
-	if (HASH_COUNT(a->table) >= a->max)
-		drop(a, a->table);	/* the oldest */
+	if (a->open.n >= MAX_WAITING)
+		drop(a, (struct answer *)a->open.first);	/* the oldest */
 	k = xcalloc(1, sizeof *k);
 	k->x = e->x;
 	k->conn = e->conn;
 	k->session = e->session;
 	k->asked = *q;
-	HASH_ADD(hh, a->table, x, sizeof k->x, k);
+	idmap_put(&a->open, &k->node, k->x);
 }
 
 static void
-judge(struct answer *k, struct str code, struct str text, answer_fn *fn, void *arg)
+judge(struct answers *a, struct answer *k, struct str code, struct str text)
 {
 	uint32_t status = k->status;
 
@@ -71,11 +83,11 @@ judge(struct answer *k, struct str code, struct str text, answer_fn *fn, void *a
 		k->outcome = ANSWER_MAYBE;
 	else
 		k->outcome = ANSWER_OTHER;
-	fn(arg, k);
+	a->told = k;
 }
 
 static void
-on_response(struct answer *k, const struct ev *e, answer_fn *fn, void *arg)
+on_response(struct answers *a, struct answer *k, const struct ev *e)
 {
 	struct digest d;
 
@@ -91,15 +103,18 @@ on_response(struct answer *k, const struct ev *e, answer_fn *fn, void *arg)
 	k->server = digest_end(&d);
 	/* A stream may be silent for hours. */
 	if (k->status / 100 == 2 && (k->asked.get || k->status == 202 || k->status == 204))
-		judge(k, STR_NONE, STR_NONE, fn, arg);
+		judge(a, k, STR_NONE, STR_NONE);
 }
 
-void
-answers_event(struct answers *a, const struct ev *e, answer_fn *fn, void *arg)
+static void
+event(void *arg, const struct ev *e)
 {
+	struct answers *a = arg;
 	struct answer *k;
 
-	who_event(&a->whos, e);
+	free(a->over);
+	a->over = NULL;
+	a->told = NULL;
 	if (e->type == EV_REQUEST) {
 		on_request(a, e);
 		return;
@@ -110,12 +125,24 @@ answers_event(struct answers *a, const struct ev *e, answer_fn *fn, void *arg)
 		k->init |= e->u.msg.kind == EV_MSG_REQUEST &&
 		    str_eq(e->u.msg.method, STR("initialize"));
 	} else if (e->type == EV_MESSAGE) {
-		judge(k, e->u.msg.kind == EV_MSG_ERROR ? e->u.msg.code : STR_NONE,
-		    e->u.msg.kind == EV_MSG_ERROR ? e->u.msg.error : STR_NONE, fn, arg);
+		judge(a, k, e->u.msg.kind == EV_MSG_ERROR ? e->u.msg.code : STR_NONE,
+		    e->u.msg.kind == EV_MSG_ERROR ? e->u.msg.error : STR_NONE);
 	} else if (e->type == EV_RESPONSE) {
-		on_response(k, e, fn, arg);
+		on_response(a, k, e);
 	} else if (e->type == EV_RESPONSE_END) {
-		judge(k, STR_NONE, STR_NONE, fn, arg);
-		drop(a, k);
+		judge(a, k, STR_NONE, STR_NONE);
+		idmap_del(&a->open, &k->node);
+		a->over = k;
 	}
+}
+
+const struct reader answer_reader = {
+	.wants = ANSWER_WANTS | RULE_WANTS(EV_REQUEST),
+	.new = new, .event = event, .free = free_reader,
+};
+
+const struct answer *
+answer_of(const struct answers *a, const struct ev *e)
+{
+	return ANSWER_WANTS & RULE_WANTS(e->type) ? a->told : NULL;
 }

@@ -1,7 +1,7 @@
 /* rule_answer: what became of each request that named a session.
  * Tells of every POST, GET and DELETE of the session era once it is known whether
- * the server knew its session.  Bounded: at `max` requests that wait for an answer
- * the oldest is forgotten. */
+ * the server knew its session.  Bounded: at a limit of requests that wait for an
+ * answer the oldest is forgotten.  Kept once for all rules. */
 #ifndef RULE_ANSWER_H
 #define RULE_ANSWER_H
 
@@ -15,7 +15,7 @@ enum outcome {
 };
 
 struct answer {
-	UT_hash_handle hh;
+	struct idnode node;	/* by x */
 	uint32_t x, conn, session, status;
 	struct asked asked;
 	bool init;		/* it is an initialize */
@@ -26,20 +26,17 @@ struct answer {
 	struct at at;		/* of the answer's head */
 };
 
-struct answers {
-	struct answer *table;
-	struct whos whos;
-	uint64_t max;
-};
+struct answers;
 
-typedef void answer_fn(void *arg, const struct answer *);
+/* Shared: to be had with engine_reader(). */
+extern const struct reader answer_reader;
 
-#define ANSWER_WANTS (WHO_WANTS | RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_RESPONSE) | \
+/* Event types that may settle one. */
+#define ANSWER_WANTS (RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_RESPONSE) | \
 	RULE_WANTS(EV_RESPONSE_END))
 
-void answers_init(struct answers *, const struct limits *);
-void answers_fini(struct answers *);
-/* To be called with each event; calls fn at most once. */
-void answers_event(struct answers *, const struct ev *, answer_fn *, void *arg);
+/* The request whose outcome the event has settled, valid until the next event;
+ * NULL for most. */
+const struct answer *answer_of(const struct answers *, const struct ev *);
 
 #endif

@@ -23,8 +23,8 @@ void
 asking_init(struct asking *a, const struct limits *lim, size_t size, size_t more)
 {
 	*a = (struct asking){ .size = size, .more = more };
-	a->sessions = (struct keeper){ .max = lim->sessions, .free = free_asks };
-	a->waiting = (struct keeper){ .max = lim->pipeline, .free = free_asks };
+	keeper_init(&a->sessions, lim->sessions, free_asks);
+	keeper_init(&a->waiting, lim->pipeline, free_asks);
 }
 
 void

@@ -41,7 +41,7 @@ struct carried {			/* a session that sends a token */
 
 struct churn {
 	struct engine *engine;
-	struct whos whos;
+	struct whos *whos;
 	struct keeper sessions;
 	struct refused *tokens;		/* oldest first */
 	struct flight *flight;		/* oldest first */
@@ -62,8 +62,8 @@ new(struct engine *e, const struct limits *lim)
 	struct churn *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->whos.max = lim->flows;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	r->whos = engine_reader(e, &who_reader);
+	keeper_init(&r->sessions, lim->sessions, free_session);
 	return r;
 }
 
@@ -72,7 +72,6 @@ free_rule(void *arg)
 {
 	struct churn *r = arg;
 
-	who_fini(&r->whos);
 	keeper_fini(&r->sessions);
 	free(r->tokens);
 	free(r->flight);
@@ -191,8 +190,8 @@ on_accepted(struct churn *r, const struct flight *f, uint64_t key)
 static void
 on_request(struct churn *r, const struct ev *e)
 {
-	const struct asked *a = who_asked(&r->whos, e->conn, e->x);
-	const struct who *w = who_of(&r->whos, e->conn);
+	const struct asked *a = who_asked(r->whos, e->conn, e->x);
+	const struct who *w = who_of(r->whos, e->conn);
 
 	if (a == NULL || !(a->post || a->get) || a->modern || w == NULL)
 		return;
@@ -234,7 +233,6 @@ event(void *arg, const struct ev *e)
 {
 	struct churn *r = arg;
 
-	who_event(&r->whos, e);
 	if (e->type == EV_REQUEST)
 		on_request(r, e);
 	else if (e->type == EV_RESPONSE)
@@ -255,6 +253,6 @@ const struct rule rule_auth_churn = {
 	.name = "auth-churn",
 	.summary = "reconnects that lose the token or repeat a refused one",
 	.reference = "mcpdiag-analyze(1), DETECTORS, auth-churn",
-	.wants = WHO_WANTS | RULE_WANTS(EV_RESPONSE),
+	.wants = RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_RESPONSE),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

@@ -15,7 +15,7 @@
 
 struct ct {				/* one session */
 	struct kept of;
-	struct posts told;
+	struct gets *gets;
 	uint32_t n_open, n_refused, n_ended, status, torn;
 	struct got first, last;		/* GETs that failed, in a row */
 	struct at deleted;
@@ -28,7 +28,7 @@ struct ct {				/* one session */
 
 struct collateral {
 	struct engine *engine;
-	struct gets gets;
+	struct gets *gets;
 	struct keeper sessions;
 	struct idtab conns;		/* connection -> client and server */
 	struct idtab clients;		/* client -> sessions it gave up so */
@@ -36,6 +36,12 @@ struct collateral {
 };
 
 const struct rule rule_collateral;
+
+static const struct posts *
+told(const struct ct *s)
+{
+	return gets_posts(s->gets, s->of.session);
+}
 
 static void
 free_session(struct kept *k)
@@ -49,8 +55,8 @@ new(struct engine *e, const struct limits *lim)
 	struct collateral *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
-	gets_init(&r->gets, (uint32_t)lim->streams);
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	r->gets = engine_reader(e, &gets_reader);
 	idtab_init(&r->conns, (uint32_t)lim->flows);
 	idtab_init(&r->clients, (uint32_t)lim->sessions);
 	return r;
@@ -61,7 +67,6 @@ free_rule(void *arg)
 {
 	struct collateral *r = arg;
 
-	gets_fini(&r->gets);
 	idtab_fini(&r->conns);
 	idtab_fini(&r->clients);
 	keeper_fini(&r->sessions);
@@ -76,6 +81,7 @@ session(struct collateral *r, uint32_t n)
 	if (s)
 		return s;
 	s = xcalloc(1, sizeof *s);
+	s->gets = r->gets;
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
@@ -131,7 +137,7 @@ on_ended(struct collateral *r, struct ct *s, const struct got *g)
 static bool
 well(const struct ct *s)
 {
-	const struct posts *p = &s->told;
+	const struct posts *p = told(s);
 
 	if (p->n_ok == 0 || (p->n_failed && p->failed.t > p->ok.t))
 		return false;
@@ -204,12 +210,12 @@ report(struct collateral *r, const struct ct *s, uint32_t times)
 	draft_num(d, "new_session", s->heir);
 	draft_num(d, "sessions_given_up", times);
 	draft_bool(d, "deleted", s->deleted.t != 0);
-	draft_bool(d, "post_worked_meanwhile", s->told.ok.t >= s->first.request.t);
+	draft_bool(d, "post_worked_meanwhile", told(s)->ok.t >= s->first.request.t);
 	if (s->last.agent)
 		draft_text(d, "user_agent", str_c(s->last.agent_text));
 	draft_evidence(d, s->first.request, "the first GET that fails");
 	draft_evidence(d, fail, "the last one fails");
-	draft_evidence(d, s->told.ok, "a POST of the session is answered");
+	draft_evidence(d, told(s)->ok, "a POST of the session is answered");
 	if (s->deleted.t)
 		draft_evidence(d, s->deleted, "the client deletes the session");
 	draft_evidence(d, s->left, "and initializes another");
@@ -222,7 +228,7 @@ static void
 event(void *arg, const struct ev *e)
 {
 	struct collateral *r = arg;
-	struct got g;
+	const struct got *g;
 	enum step step;
 	struct idrec *c;
 	struct str host;
@@ -238,32 +244,31 @@ event(void *arg, const struct ev *e)
 		c->b = (uint32_t)map_digest(e->u.conn.server.p, e->u.conn.server.n);
 		return;
 	}
-	step = gets_step(&r->gets, e, &g);
-	if (step == STEP_NONE || g.session == 0)
+	step = gets_step(r->gets, e, &g);
+	if (step == STEP_NONE || g->session == 0)
 		return;
-	s = session(r, g.session);
-	posts_step(&s->told, step, &g);
+	s = session(r, g->session);
 	switch (step) {
 	case STEP_ASKED: case STEP_POSTED:
 		s->back |= s->heir != 0;
-		s->seen = g.request.t;
+		s->seen = g->request.t;
 		break;
 	case STEP_REFUSED:
-		on_refused(r, s, &g);
+		on_refused(r, s, g);
 		break;
 	case STEP_OPENED:
 		s->n_open++;
 		s->had_get = true;
 		break;
 	case STEP_ENDED:
-		on_ended(r, s, &g);
+		on_ended(r, s, g);
 		break;
 	case STEP_ANSWERED:
-		if (g.init && g.status / 100 == 2)
-			on_initialized(r, &g);
+		if (g->init && g->status / 100 == 2)
+			on_initialized(r, g);
 		break;
 	case STEP_DELETED:
-		s->deleted = g.request;
+		s->deleted = g->request;
 		break;
 	case STEP_NONE: case STEP_LEFT:
 		break;

@@ -35,7 +35,9 @@ new(struct engine *e, const struct limits *lim)
 
 	c->engine = e;
 	c->lim = *lim;
-	c->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	keeper_init(&c->sessions, lim->sessions, free_session);
+	idmap_init(&c->open);
+	idmap_init(&c->clients);
 	idtab_init(&c->conns, (uint32_t)lim->flows);
 	idtab_init(&c->conn_sids, (uint32_t)lim->flows);
 	idtab_init(&c->paths, many);
@@ -63,7 +65,7 @@ ct_session(struct contract *c, uint32_t n)
 static void
 drop(struct contract *c, struct cx *x)
 {
-	HASH_DEL(c->open, x);
+	idmap_del(&c->open, &x->node);
 	free(x);
 }
 
@@ -82,12 +84,14 @@ static void
 free_rule(void *arg)
 {
 	struct contract *c = arg;
+	struct kept *k, *tmp;
 
-	while (c->open)
-		drop(c, c->open);
+	while (c->open.first)
+		drop(c, (struct cx *)c->open.first);
+	idmap_fini(&c->open);
 	ct_clients_free(c);
-	for (struct kept *k, *tmp = c->sessions.table; (k = tmp) != NULL;) {
-		tmp = k->hh.next;	/* the input had no end: say nothing */
+	KEEPER_EACH(&c->sessions, k, tmp) {
+		/* The input had no end: say nothing. */
 		ct_free_hits((struct cs *)k);
 		((struct cs *)k)->n_pend = 0;
 		((struct cs *)k)->gone.t = 0;
@@ -169,10 +173,7 @@ ct_proxy(const struct cs *s, const struct ev *e)
 static struct cx *
 find(struct contract *c, uint32_t x)
 {
-	struct cx *v;
-
-	HASH_FIND(hh, c->open, &x, sizeof x, v);
-	return v;
+	return (struct cx *)idmap_get(&c->open, x);
 }
 
 /* ---- events ---- */
@@ -213,8 +214,8 @@ on_request(struct contract *c, const struct ev *e)
 
 	if (x)				/* an event file may say anything */
 		drop(c, x);
-	if (HASH_COUNT(c->open) >= c->lim.streams)
-		drop(c, c->open);	/* the oldest */
+	if (c->open.n && c->open.n >= c->lim.streams)
+		drop(c, (struct cx *)c->open.first);	/* the oldest */
 	x = xcalloc(1, sizeof *x);
 	x->x = e->x;
 	x->session = e->session;
@@ -232,7 +233,7 @@ on_request(struct contract *c, const struct ev *e)
 	x->target = map_digest(e->u.req.target.p, e->u.req.target.n);
 	x->agent = map_digest(e->u.req.agent.p, e->u.req.agent.n);
 	ct_http_request(x, e);
-	HASH_ADD(hh, c->open, x, sizeof x->x, x);
+	idmap_put(&c->open, &x->node, x->x);
 	if (x->modern)
 		return;
 	if (e->session)

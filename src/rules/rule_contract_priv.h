@@ -54,7 +54,7 @@ struct hit {				/* what a session did against one rule */
 };
 
 struct cx {				/* an exchange that is not over */
-	UT_hash_handle hh;
+	struct idnode node;		/* by x */
 	uint32_t x, session, conn, flags, stream;
 	enum ct_method method;
 	enum ev_kind kind;
@@ -137,8 +137,7 @@ struct attempt {			/* an initialize */
 };
 
 struct cl {				/* a client: address, software, server */
-	UT_hash_handle hh;
-	uint64_t key;
+	struct idnode node;		/* by digest */
 	struct attempt at[8];
 	uint32_t n;
 	uint32_t run;			/* attempts in a row given up at once */
@@ -152,8 +151,7 @@ struct contract {
 	struct engine *engine;
 	struct limits lim;
 	struct keeper sessions;
-	struct cx *open;
-	struct cl *clients;
+	struct idmap open, clients;
 	struct idtab conns;		/* client's and server's address, 32 bits each */
 	struct idtab conn_sids;		/* session that it carried; more than one */
 	struct idtab paths;		/* target with JSON-RPC POSTs -> session */

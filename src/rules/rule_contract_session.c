@@ -9,6 +9,15 @@
 
 /* ---- clients: who initializes again and again ---- */
 
+static void
+drop_client(struct contract *c)
+{
+	struct cl *oldest = (struct cl *)c->clients.first;
+
+	idmap_del(&c->clients, &oldest->node);
+	free(oldest);
+}
+
 struct cl *
 ct_client(struct contract *c, const struct cx *x, bool make)
 {
@@ -20,18 +29,13 @@ ct_client(struct contract *c, const struct cx *x, bool make)
 		return NULL;
 	key[1] = (uint64_t)conn->a << 32 | conn->b;
 	key[0] = map_digest(key, sizeof key);
-	HASH_FIND(hh, c->clients, &key[0], sizeof key[0], cl);
+	cl = (struct cl *)idmap_get(&c->clients, key[0]);
 	if (cl || !make)
 		return cl;
-	if (HASH_COUNT(c->clients) >= c->lim.sessions) {
-		struct cl *old = c->clients;
-
-		HASH_DEL(c->clients, old);
-		free(old);
-	}
+	if (c->clients.n && c->clients.n >= c->lim.sessions)
+		drop_client(c);
 	cl = xcalloc(1, sizeof *cl);
-	cl->key = key[0];
-	HASH_ADD(hh, c->clients, key, sizeof cl->key, cl);
+	idmap_put(&c->clients, &cl->node, key[0]);
 	return cl;
 }
 
@@ -102,22 +106,19 @@ attempt_of(struct cl *cl, uint32_t session)
 void
 ct_clients_end(struct contract *c)
 {
-	struct cl *cl, *tmp;
+	struct idnode *p, *tmp;
 
-	HASH_ITER(hh, c->clients, cl, tmp)
-		while (cl->n > 1)
-			judge_attempt(c, cl);
+	IDMAP_EACH(&c->clients, p, tmp)
+		while (((struct cl *)p)->n > 1)
+			judge_attempt(c, (struct cl *)p);
 }
 
 void
 ct_clients_free(struct contract *c)
 {
-	while (c->clients) {
-		struct cl *cl = c->clients;
-
-		HASH_DEL(c->clients, cl);
-		free(cl);
-	}
+	while (c->clients.first)
+		drop_client(c);
+	idmap_fini(&c->clients);
 }
 
 /* ---- requests ---- */

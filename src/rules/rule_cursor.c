@@ -43,17 +43,23 @@ struct cl {				/* one session */
 	uint32_t beyond;		/* not kept */
 	ns_t delays[N_DELAYS];
 	uint32_t n_delays;
-	int64_t retry_ms;
-	struct posts told;
+	struct gets *gets;
 };
 
 struct cursor {
 	struct engine *engine;
-	struct gets gets;
+	struct gets *gets;
 	struct keeper sessions;
+	bool losses;			/* there was one somewhere */
 };
 
 const struct rule rule_cursor;
+
+static const struct posts *
+told(const struct cl *s)
+{
+	return gets_posts(s->gets, s->of.session);
+}
 
 static void
 free_session(struct kept *k)
@@ -71,8 +77,8 @@ new(struct engine *e, const struct limits *lim)
 	struct cursor *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
-	gets_init(&r->gets, (uint32_t)lim->streams);
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	r->gets = engine_reader(e, &gets_reader);
 	return r;
 }
 
@@ -81,7 +87,6 @@ free_rule(void *arg)
 {
 	struct cursor *r = arg;
 
-	gets_fini(&r->gets);
 	keeper_fini(&r->sessions);
 	free(r);
 }
@@ -94,7 +99,7 @@ session(struct cursor *r, uint32_t n)
 	if (s)
 		return s;
 	s = xcalloc(1, sizeof *s);
-	s->retry_ms = -1;
+	s->gets = r->gets;
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
@@ -120,10 +125,11 @@ line_of(struct cl *s, uint32_t lineage)
 /* ---- losses ---- */
 
 static void
-lose(struct cl *s, struct line *l, const struct got *g)
+lose(struct cursor *r, struct cl *s, struct line *l, const struct got *g)
 {
 	struct lost *x;
 
+	r->losses = true;
 	if (s->n_lost < MAX_LOST) {
 		s->lost = xgrow(s->lost, s->n_lost, &s->cap_lost, sizeof *s->lost);
 		s->n_lost++;
@@ -148,13 +154,14 @@ static bool
 returns(const struct cl *s, ns_t age)
 {
 	uint32_t n = s->n_delays < N_DELAYS ? s->n_delays : N_DELAYS;
+	int64_t retry_ms = gets_retry_ms(s->gets, s->of.session);
 	ns_t min, max;
 
-	if (s->retry_ms >= 0 && about(age, s->retry_ms * NS_MS))
+	if (retry_ms >= 0 && about(age, retry_ms * NS_MS))
 		return true;
 	if (n)
 		return about(age, median(s->delays, n, &min, &max));
-	return s->retry_ms < 0 && about(age, NS_S);
+	return retry_ms < 0 && about(age, NS_S);
 }
 
 /* The listener that asks without a cursor and has no lineage, if it is plain:
@@ -180,7 +187,7 @@ asker(struct cl *s, const struct got *g)
 }
 
 static void
-on_refused(struct cl *s, const struct got *g)
+on_refused(struct cursor *r, struct cl *s, const struct got *g)
 {
 	struct line *l;
 
@@ -189,24 +196,24 @@ on_refused(struct cl *s, const struct got *g)
 	for (uint32_t i = 0; i < s->n_lines && g->cursor; i++)
 		s->lines[i].refused |= s->lines[i].held == g->cursor;
 	if (g->cursor == 0 && (l = asker(s, g)) != NULL)
-		lose(s, l, g);
+		lose(r, s, l, g);
 }
 
 static void
-on_opened(struct cl *s, const struct got *g)
+on_opened(struct cursor *r, struct cl *s, const struct got *g)
 {
 	struct line *l;
 
 	if (g->previous && g->delay_ms >= 0 && g->delay_ms < 86400000)
 		s->delays[s->n_delays++ % N_DELAYS] = g->delay_ms * NS_MS;
 	if (g->kind == EV_STANDALONE && g->previous == 0 && (l = asker(s, g)) != NULL) {
-		lose(s, l, g);
+		lose(r, s, l, g);
 		l->how = LINE_OPEN;	/* it goes on under another number */
 	}
 	l = line_of(s, g->lineage);
 	if (g->kind == EV_STANDALONE && g->previous && l->held && !l->refused &&
 	    l->how == LINE_BY_SERVER)
-		lose(s, l, g);
+		lose(r, s, l, g);
 	l->held = g->cursor;
 	memcpy(l->text, g->cursor_text, sizeof l->text);
 	l->stream = g->stream;
@@ -246,8 +253,6 @@ on_sse(struct cl *s, const struct ev *e)
 {
 	uint64_t id = e->u.sse.id.n ? map_digest(e->u.sse.id.p, e->u.sse.id.n) : 0;
 
-	if (e->u.sse.retry_ms >= 0)
-		s->retry_ms = e->u.sse.retry_ms < 86400000 ? e->u.sse.retry_ms : 86400000;
 	for (uint32_t i = 0; i < s->n_lost && id; i++)
 		s->lost[i].given_again |= s->lost[i].held == id;
 }
@@ -283,7 +288,7 @@ report(struct cursor *r, const struct cl *s)
 		conf = CONF_LOW;
 	else if (torn && conf > CONF_MEDIUM)
 		conf = CONF_MEDIUM;
-	posts_say(&s->told, first->g.request.t, posts, sizeof posts);
+	posts_say(told(s), first->g.request.t, posts, sizeof posts);
 	d = draft_new(r->engine, &rule_cursor, NULL, SEV_WARNING, conf, s->of.session);
 	draft_title(d, "the client forgets its Last-Event-ID: %u reconnect%s without it%s", n,
 	    n == 1 ? "" : "s", refused ? ", and refused" : "");
@@ -329,28 +334,30 @@ static void
 event(void *arg, const struct ev *e)
 {
 	struct cursor *r = arg;
-	struct got g;
-	enum step step = gets_step(&r->gets, e, &g);
+	const struct got *g;
+	enum step step = gets_step(r->gets, e, &g);
 	struct cl *s;
 
-	if (e->type == EV_SSE && e->session)
-		on_sse(session(r, e->session), e);
-	if (step == STEP_NONE || g.session == 0)
+	if (e->type == EV_SSE) {
+		if (r->losses && (s = (struct cl *)keeper_find(&r->sessions, e->session)) != NULL)
+			on_sse(s, e);
 		return;
-	s = session(r, g.session);
-	posts_step(&s->told, step, &g);
+	}
+	if (step == STEP_NONE || g->session == 0)
+		return;
+	s = session(r, g->session);
 	switch (step) {
 	case STEP_ASKED:
-		on_asked(s, &g);
+		on_asked(s, g);
 		break;
 	case STEP_REFUSED:
-		on_refused(s, &g);
+		on_refused(r, s, g);
 		break;
 	case STEP_OPENED:
-		on_opened(s, &g);
+		on_opened(r, s, g);
 		break;
 	case STEP_ENDED:
-		on_ended(s, &g);
+		on_ended(s, g);
 		break;
 	case STEP_DELETED:		/* what ends now will not come back */
 		s->n_lines = 0;
@@ -375,6 +382,6 @@ const struct rule rule_cursor = {
 	.name = "cursor-loss",
 	.summary = "a client that had an event id comes back without it",
 	.reference = "mcpdiag-analyze(1), DETECTORS, cursor-loss",
-	.wants = GETS_WANTS,
+	.wants = GETS_WANTS | RULE_WANTS(EV_SSE),
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

@@ -50,9 +50,10 @@ struct ds {				/* one session */
 struct dead {
 	struct engine *engine;
 	struct keeper sessions;
-	struct answers answers;
+	struct answers *answers;
 	uint32_t failing[MAX_FAILING];	/* sessions */
 	uint32_t n_failing;
+	bool failing_once, legacy;	/* some session was refused, is of HTTP+SSE */
 };
 
 extern const struct rule rule_dead;
@@ -69,8 +70,8 @@ new(struct engine *e, const struct limits *lim)
 	struct dead *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
-	answers_init(&r->answers, lim);
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	r->answers = engine_reader(e, &answer_reader);
 	return r;
 }
 
@@ -80,7 +81,6 @@ free_rule(void *arg)
 	struct dead *r = arg;
 
 	keeper_fini(&r->sessions);
-	answers_fini(&r->answers);
 	free(r);
 }
 
@@ -155,6 +155,7 @@ refused(struct dead *r, struct ds *s, const struct answer *a)
 		s->others++;
 		return;
 	}
+	r->failing_once = true;
 	if (s->fails++ == 0) {
 		s->status = a->status;
 		s->first = a->at;
@@ -175,9 +176,8 @@ refused(struct dead *r, struct ds *s, const struct answer *a)
 }
 
 static void
-on_answer(void *arg, const struct answer *a)
+on_answer(struct dead *r, const struct answer *a)
 {
-	struct dead *r = arg;
 	struct ds *s;
 
 	if (a->init && a->outcome == ANSWER_OK)
@@ -335,16 +335,42 @@ on_message(struct ds *s, const struct ev *e)
 	}
 }
 
+/* Most events: of streams, where no session fails, and of messages, where none
+ * is of HTTP+SSE. */
+static bool
+says_nothing(const struct dead *r, const struct ev *e)
+{
+	if (e->flags & (EVF_GAP | EVF_MIDSTREAM))
+		return false;
+	switch (e->type) {
+	case EV_SSE: case EV_COMMENT:
+		return !r->failing_once;
+	case EV_MESSAGE:
+		return !r->legacy;
+	case EV_REQUEST: case EV_RESPONSE: case EV_RESPONSE_END:
+		return true;
+	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST_END: case EV_SESSION:
+	case EV_SESSION_END: case EV_STREAM: case EV_STREAM_END: case EV_OWNER:
+	case EV_STALL: case EV_GAP: case EV_ANOMALY: case EV_NOTE: case EV_FINDING:
+	case EV_END: case EV_N_TYPES:
+		break;
+	}
+	return false;
+}
+
 static void
 event(void *arg, const struct ev *e)
 {
+	const struct answer *a;
 	struct dead *r = arg;
 	struct ds *s;
 
-	answers_event(&r->answers, e, on_answer, r);
-	if (e->session == 0)
+	if ((a = answer_of(r->answers, e)) != NULL)
+		on_answer(r, a);
+	if (e->session == 0 || says_nothing(r, e))
 		return;
 	if (e->type == EV_STREAM && e->u.stream.kind == EV_LEGACY) {
+		r->legacy = true;
 		s = session(r, e->session);
 		s->legacy = !(e->flags & (EVF_MIDSTREAM | EVF_HEAD_LOST | EVF_GAP));
 	}
@@ -383,6 +409,7 @@ const struct rule rule_dead = {
 	.summary = "the server forgot the session and the client goes on using it",
 	.reference = "mcpdiag-analyze(1), DETECTORS, dead-session",
 	.wants = ANSWER_WANTS |
+	    RULE_WANTS(EV_REQUEST) |
 	    RULE_WANTS(EV_REQUEST_END) |
 	    RULE_WANTS(EV_STREAM) |
 	    RULE_WANTS(EV_STREAM_END) |

@@ -69,7 +69,7 @@ struct ea {				/* one session */
 	uint32_t n_due, cap_due;
 	struct wrong wrong, worst;
 	struct idtab posts;		/* stream of a POST -> answered + 1 */
-	struct posts told;
+	struct gets *gets;
 	struct got finished, finished_last;	/* empty answers to finished POSTs */
 	uint32_t n_finished, n_gets, n_loops_fired;
 	bool invites;			/* some GET stream said to come back */
@@ -78,12 +78,18 @@ struct ea {				/* one session */
 
 struct empty {
 	struct engine *engine;
-	struct gets gets;
+	struct gets *gets;
 	struct keeper sessions;
 	uint64_t ids, pending;
 };
 
 const struct rule rule_empty;
+
+static const struct posts *
+told(const struct ea *s)
+{
+	return gets_posts(s->gets, s->of.session);
+}
 
 static void
 free_session(struct kept *k)
@@ -103,9 +109,9 @@ new(struct engine *e, const struct limits *lim)
 	struct empty *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	keeper_init(&r->sessions, lim->sessions, free_session);
 	r->ids = lim->ids;
-	gets_init(&r->gets, (uint32_t)lim->streams);
+	r->gets = engine_reader(e, &gets_reader);
 	return r;
 }
 
@@ -114,7 +120,6 @@ free_rule(void *arg)
 {
 	struct empty *r = arg;
 
-	gets_fini(&r->gets);
 	keeper_fini(&r->sessions);
 	free(r);
 }
@@ -133,6 +138,7 @@ session(struct empty *r, uint32_t n)
 	if (s)
 		return s;
 	s = xcalloc(1, sizeof *s);
+	s->gets = r->gets;
 	idtab_init(&s->posts, (uint32_t)r->ids);
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
@@ -273,7 +279,7 @@ say_common(const struct ea *s, struct draft *d, const struct got *first,
 	ns_t min = 0, max = 0, period = n_gaps ? median(gaps, n_gaps, &min, &max) : 0;
 	char posts[120];
 
-	posts_say(&s->told, first->request.t, posts, sizeof posts);
+	posts_say(told(s), first->request.t, posts, sizeof posts);
 	draft_num(d, "gets", (double)n);
 	if (period) {
 		draft_ms(d, "period_ms", period);
@@ -287,7 +293,7 @@ say_common(const struct ea *s, struct draft *d, const struct got *first,
 	draft_text(d, "required", STR("200 text/event-stream that stays open, or 405"));
 	if (last->cursor)
 		draft_text(d, "last_event_id", str_c(last->cursor_text));
-	draft_bool(d, "post_worked_meanwhile", s->told.n_ok && s->told.ok.t >= first->request.t);
+	draft_bool(d, "post_worked_meanwhile", told(s)->n_ok && told(s)->ok.t >= first->request.t);
 	draft_text(d, "posts", str_c(posts));
 	if (last->agent)
 		draft_text(d, "user_agent", str_c(last->agent_text));
@@ -300,7 +306,7 @@ report_wrong(struct empty *r, const struct ea *s, const struct wrong *w)
 {
 	const struct got *l = &w->last;
 	const char *type = l->type[0] ? l->type : "no content type";
-	bool proxy = got_by_proxy(l, &s->told);
+	bool proxy = got_by_proxy(l, told(s));
 	struct draft *d;
 
 	d = draft_new(r->engine, &rule_empty, "wrong-type", SEV_ERROR, cap(r, s,
@@ -525,7 +531,7 @@ on_refused(struct ea *s, const struct got *g)
 	struct wrong *w = &s->wrong;
 
 	if (g->status != 200 || !g->asks_stream ||
-	    (!g->named && s->told.path && s->told.path != g->path))
+	    (!g->named && told(s)->path && told(s)->path != g->path))
 		return;
 	if (w->n)
 		w->gaps[w->n_gaps++ % N_GAPS] = g->request.t - w->last.request.t;
@@ -565,8 +571,8 @@ static void
 event(void *arg, const struct ev *e)
 {
 	struct empty *r = arg;
-	struct got g;
-	enum step step = gets_step(&r->gets, e, &g);
+	const struct got *g;
+	enum step step = gets_step(r->gets, e, &g);
 	struct ea *s;
 	int fresh;
 
@@ -582,25 +588,24 @@ event(void *arg, const struct ev *e)
 			close_session(r, s);
 		return;
 	}
-	if (step == STEP_NONE || step == STEP_POSTED || g.session == 0)
+	if (step == STEP_NONE || step == STEP_POSTED || g->session == 0)
 		return;
-	s = session(r, g.session);
-	posts_step(&s->told, step, &g);
+	s = session(r, g->session);
 	switch (step) {
 	case STEP_REFUSED:
-		on_refused(s, &g);
+		on_refused(s, g);
 		break;
 	case STEP_OPENED:
-		on_opened(s, &g);
+		on_opened(s, g);
 		break;
 	case STEP_ENDED:
-		on_ended(r, s, &g);
+		on_ended(r, s, g);
 		if (s->over && s->n_open == 0)
 			close_session(r, s);
 		break;
 	case STEP_ANSWERED:
 		/* Without a session id a new run of the client begins here. */
-		if (g.init && engine_inferred(r->engine, g.session))
+		if (g->init && engine_inferred(r->engine, g->session))
 			wrong_over(s);
 		break;
 	case STEP_NONE: case STEP_ASKED: case STEP_LEFT: case STEP_POSTED: case STEP_DELETED:

@@ -5,6 +5,29 @@
 
 #include "mcpdiag/xmem.h"
 
+#define A_DAY 86400000		/* ms */
+
+/* Who gave out an event id on a session: bits of idrec.a. */
+enum { GIVEN_BY_GET = 1, GIVEN_BY_POST = 2 };
+
+struct on {				/* one session */
+	struct kept of;
+	struct posts posts;
+	int64_t retry_ms;		/* told last, at most a day; -1: never */
+	struct idtab given;		/* event id -> who gave it */
+};
+
+struct gets {
+	struct idmap open;		/* exchanges */
+	struct idtab conns;		/* connection -> its last GET */
+	struct keeper sessions;
+	uint32_t max, ids;
+	enum step step;			/* of the last event */
+	const struct got *got;
+	struct got *over;		/* to be freed with the next one */
+	struct got left;		/* for STEP_LEFT */
+};
+
 static void
 keep(char *to, struct str s)
 {
@@ -15,35 +38,74 @@ keep(char *to, struct str s)
 	to[n] = '\0';
 }
 
-void
-gets_init(struct gets *g, uint32_t max)
+static void
+free_session(struct kept *k)
 {
-	*g = (struct gets){ .max = max < 16 ? 16 : max };
+	idtab_fini(&((struct on *)k)->given);
+	free(k);
+}
+
+static void *
+new(struct engine *e, const struct limits *lim)
+{
+	struct gets *g = xcalloc(1, sizeof *g);
+
+	(void)e;
+	g->max = lim->streams < 16 ? 16 : (uint32_t)lim->streams;
+	g->ids = (uint32_t)lim->ids;
+	idmap_init(&g->open);
 	idtab_init(&g->conns, g->max);
+	keeper_init(&g->sessions, lim->sessions, free_session);
+	return g;
 }
 
 static void
 drop(struct gets *g, struct got *x)
 {
-	HASH_DEL(g->table, x);
+	idmap_del(&g->open, &x->node);
 	free(x);
 }
 
-void
-gets_fini(struct gets *g)
+/* It is over, but what it was is told still. */
+static void
+drop_later(struct gets *g, struct got *x)
 {
-	while (g->table)
-		drop(g, g->table);
+	idmap_del(&g->open, &x->node);
+	g->over = x;
+}
+
+static void
+free_reader(void *arg)
+{
+	struct gets *g = arg;
+
+	while (g->open.first)
+		drop(g, (struct got *)g->open.first);
+	free(g->over);
+	idmap_fini(&g->open);
 	idtab_fini(&g->conns);
+	keeper_fini(&g->sessions);
+	free(g);
 }
 
 static struct got *
 find(const struct gets *g, uint32_t x)
 {
-	struct got *p;
+	return (struct got *)idmap_get(&g->open, x);
+}
 
-	HASH_FIND(hh, g->table, &x, sizeof x, p);
-	return p;
+static struct on *
+session(struct gets *g, uint32_t n)
+{
+	struct on *s = (struct on *)keeper_find(&g->sessions, n);
+
+	if (s == NULL) {
+		s = xcalloc(1, sizeof *s);
+		s->retry_ms = -1;
+		idtab_init(&s->given, g->ids);
+		keeper_add(&g->sessions, &s->of, n);
+	}
+	return s;
 }
 
 static bool
@@ -62,7 +124,7 @@ path_of(struct str target)
 }
 
 static enum step
-on_request(struct gets *g, const struct ev *e, struct got *out)
+on_request(struct gets *g, const struct ev *e)
 {
 	bool get = str_eq(e->u.req.method, STR("GET"));
 	bool post = str_eq(e->u.req.method, STR("POST"));
@@ -73,8 +135,8 @@ on_request(struct gets *g, const struct ev *e, struct got *out)
 		drop(g, x);
 	if (!(get || post || del) || is_modern(e->u.req.version))
 		return STEP_NONE;
-	if (HASH_COUNT(g->table) >= g->max)
-		drop(g, g->table);	/* the oldest */
+	if (g->open.n >= g->max)
+		drop(g, (struct got *)g->open.first);	/* the oldest */
 	x = xcalloc(1, sizeof *x);
 	x->x = e->x;
 	x->conn = e->conn;
@@ -91,13 +153,28 @@ on_request(struct gets *g, const struct ev *e, struct got *out)
 	x->named = e->u.req.sid.p != NULL;
 	x->post = post;
 	x->del = del;
-	HASH_ADD(hh, g->table, x, sizeof x->x, x);
-	*out = *x;
+	idmap_put(&g->open, &x->node, x->x);
+	g->got = x;
 	return post ? STEP_POSTED : del ? STEP_DELETED : STEP_ASKED;
 }
 
+static void
+on_answered(struct posts *p, const struct got *g)
+{
+	if (g->status / 100 == 2) {
+		p->n_ok++;
+		p->ok = g->head;
+		p->path = g->path;
+		memcpy(p->server, g->server, sizeof p->server);
+	} else {
+		p->n_failed++;
+		p->failed = g->head;
+		p->status = g->status;
+	}
+}
+
 static enum step
-on_response(struct gets *g, struct got *x, const struct ev *e, struct got *out)
+on_response(struct gets *g, struct got *x, const struct ev *e)
 {
 	x->session = e->session ? e->session : x->session;
 	x->flags |= e->flags;
@@ -107,15 +184,17 @@ on_response(struct gets *g, struct got *x, const struct ev *e, struct got *out)
 	keep(x->server, e->u.resp.server);
 	x->via = e->u.resp.via.p != NULL;
 	x->challenge = e->u.resp.challenge;
-	*out = *x;
 	if (!x->post && !x->del && e->u.resp.event_stream)
 		return STEP_NONE;	/* EV_STREAM follows */
-	drop(g, find(g, e->x));
-	return out->del ? STEP_NONE : out->post ? STEP_ANSWERED : STEP_REFUSED;
+	g->got = x;
+	drop_later(g, x);
+	if (x->post && x->session)
+		on_answered(&session(g, x->session)->posts, x);
+	return x->del ? STEP_NONE : x->post ? STEP_ANSWERED : STEP_REFUSED;
 }
 
 static enum step
-on_stream(struct gets *g, struct got *x, const struct ev *e, struct got *out)
+on_stream(struct gets *g, struct got *x, const struct ev *e)
 {
 	int fresh;
 
@@ -131,13 +210,13 @@ on_stream(struct gets *g, struct got *x, const struct ev *e, struct got *out)
 	x->delay_ms = e->u.stream.delay_ms;
 	x->kind = e->u.stream.kind;
 	idtab_put(&g->conns, e->conn, &fresh)->a = e->x;
-	*out = *x;
+	g->got = x;
 	return STEP_OPENED;
 }
 
 /* The server's own end may come much later, or never. */
 static enum step
-on_conn_end(struct gets *g, const struct ev *e, struct got *out)
+on_conn_end(struct gets *g, const struct ev *e)
 {
 	struct idrec *r = e->dir == EV_C2S && (str_eq(e->u.conn_end.how, STR("fin")) ||
 	    str_eq(e->u.conn_end.how, STR("rst"))) ? idtab_get(&g->conns, e->conn) : NULL;
@@ -145,24 +224,43 @@ on_conn_end(struct gets *g, const struct ev *e, struct got *out)
 
 	if (x == NULL || x->conn != e->conn || x->stream == 0 || x->left)
 		return STEP_NONE;
-	*out = *x;
+	g->left = *x;
 	x->left = true;
-	out->end = (struct at){ e->t, e->pkt };
-	out->how = EV_CLIENT;
+	g->left.end = (struct at){ e->t, e->pkt };
+	g->left.how = EV_CLIENT;
+	g->got = &g->left;
 	return STEP_LEFT;
 }
 
 static enum step
-on_stream_end(struct gets *g, struct got *x, const struct ev *e, struct got *out)
+on_stream_end(struct gets *g, struct got *x, const struct ev *e)
 {
 	x->flags |= e->flags;
 	x->end = (struct at){ e->t, e->pkt };
 	x->how = e->u.stream_end.end;
 	x->had_response = e->u.stream_end.had_response;
 	x->comments = e->u.stream_end.comments;
-	*out = *x;
-	drop(g, x);
-	return out->stream ? STEP_ENDED : STEP_NONE;
+	g->got = x;
+	drop_later(g, x);
+	return x->stream ? STEP_ENDED : STEP_NONE;
+}
+
+/* Who gives out which cursor on the session. */
+static void
+learn(struct gets *g, const struct got *x, const struct ev *e)
+{
+	int fresh;
+
+	if (e->session == 0)
+		return;
+	if (e->u.sse.retry_ms >= 0)
+		session(g, e->session)->retry_ms = e->u.sse.retry_ms < A_DAY ?
+		    e->u.sse.retry_ms : A_DAY;
+	if (e->u.sse.id.n == 0 || e->u.sse.tail)
+		return;
+	idtab_put(&session(g, e->session)->given,
+	    map_digest(e->u.sse.id.p, e->u.sse.id.n), &fresh)->a |=
+	    x && !x->of_post ? GIVEN_BY_GET : GIVEN_BY_POST;
 }
 
 static void
@@ -184,24 +282,27 @@ on_sse(struct got *x, const struct ev *e)
 	x->replays += (e->flags & EVF_REPLAY) != 0;
 }
 
-enum step
-gets_step(struct gets *g, const struct ev *e, struct got *out)
+static enum step
+step_of(struct gets *g, const struct ev *e)
 {
 	struct got *x;
 
 	if (e->type == EV_REQUEST)
-		return on_request(g, e, out);
+		return on_request(g, e);
 	if (e->type == EV_CONN_END)
-		return on_conn_end(g, e, out);
-	if ((GETS_WANTS & RULE_WANTS(e->type)) == 0 || (x = find(g, e->x)) == NULL)
+		return on_conn_end(g, e);
+	x = find(g, e->x);
+	if (e->type == EV_SSE)
+		learn(g, x, e);
+	if (x == NULL)
 		return STEP_NONE;
 	switch (e->type) {
 	case EV_RESPONSE:
-		return on_response(g, x, e, out);
+		return on_response(g, x, e);
 	case EV_STREAM:
-		return on_stream(g, x, e, out);
+		return on_stream(g, x, e);
 	case EV_STREAM_END:
-		return on_stream_end(g, x, e, out);
+		return on_stream_end(g, x, e);
 	case EV_SSE:
 		on_sse(x, e);
 		return STEP_NONE;
@@ -224,33 +325,66 @@ gets_step(struct gets *g, const struct ev *e, struct got *out)
 	return STEP_NONE;
 }
 
-void
-cursors_learn(struct idtab *t, const struct gets *g, const struct ev *e)
+static void
+event(void *arg, const struct ev *e)
 {
-	const struct got *x;
-	int fresh;
+	struct gets *g = arg;
 
-	if (e->u.sse.id.n == 0 || e->u.sse.tail)
-		return;
-	x = find(g, e->x);
-	idtab_put(t, map_digest(e->u.sse.id.p, e->u.sse.id.n), &fresh)->a |=
-	    x && !x->of_post ? GIVEN_BY_GET : GIVEN_BY_POST;
+	free(g->over);
+	g->over = NULL;
+	g->got = NULL;
+	g->step = step_of(g, e);
+}
+
+const struct reader gets_reader = {
+	.wants = GETS_WANTS | RULE_WANTS(EV_SSE) | RULE_WANTS(EV_MESSAGE) |
+	    RULE_WANTS(EV_OWNER),
+	.new = new, .event = event, .free = free_reader,
+};
+
+enum step
+gets_step(const struct gets *g, const struct ev *e, const struct got **got)
+{
+	*got = g->got;
+	return GETS_WANTS & RULE_WANTS(e->type) ? g->step : STEP_NONE;
+}
+
+const struct posts *
+gets_posts(struct gets *g, uint32_t n)
+{
+	static const struct posts none;
+	const struct on *s = (const struct on *)keeper_find(&g->sessions, n);
+
+	return s ? &s->posts : &none;
+}
+
+int64_t
+gets_retry_ms(struct gets *g, uint32_t n)
+{
+	const struct on *s = (const struct on *)keeper_find(&g->sessions, n);
+
+	return s ? s->retry_ms : -1;
+}
+
+static uint32_t
+given_by(struct gets *g, uint32_t n, uint64_t cursor)
+{
+	const struct on *s = cursor ? (const struct on *)keeper_find(&g->sessions, n) : NULL;
+	const struct idrec *r = s ? idtab_get(&s->given, cursor) : NULL;
+
+	return r ? r->a : 0;
 }
 
 bool
-cursor_of_post(const struct idtab *t, uint64_t cursor)
+cursor_of_post(struct gets *g, uint32_t n, uint64_t cursor)
 {
-	struct idrec *r = cursor ? idtab_get(t, cursor) : NULL;
-
-	return r && r->a == GIVEN_BY_POST;
+	return given_by(g, n, cursor) == GIVEN_BY_POST;
 }
 
 bool
-cursor_of_get(const struct idtab *t, uint64_t cursor)
+cursor_of_get(struct gets *g, uint32_t n, uint64_t cursor)
 {
-	struct idrec *r = cursor ? idtab_get(t, cursor) : NULL;
-
-	return r && (r->a & GIVEN_BY_GET);
+	return (given_by(g, n, cursor) & GIVEN_BY_GET) != 0;
 }
 
 bool
@@ -274,23 +408,6 @@ got_refusal(uint32_t status)
 		return true;
 	default:
 		return status / 100 == 5;
-	}
-}
-
-void
-posts_step(struct posts *p, enum step step, const struct got *g)
-{
-	if (step != STEP_ANSWERED)
-		return;
-	if (g->status / 100 == 2) {
-		p->n_ok++;
-		p->ok = g->head;
-		p->path = g->path;
-		memcpy(p->server, g->server, sizeof p->server);
-	} else {
-		p->n_failed++;
-		p->failed = g->head;
-		p->status = g->status;
 	}
 }
 

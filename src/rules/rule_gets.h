@@ -1,7 +1,7 @@
 /* gets: what became of each GET, for the rules about reconnecting.
  * Events go in, steps of exchanges come out.  Exchanges of protocol 2026-07-28
  * and methods other than GET, POST and DELETE give none.  At `max` exchanges in
- * flight the one asked longest ago is forgotten. */
+ * flight the one asked longest ago is forgotten.  Kept once for all rules. */
 #ifndef RULE_GETS_H
 #define RULE_GETS_H
 
@@ -25,7 +25,7 @@ enum step {
 #define TEXT_KEPT 48
 
 struct got {			/* an exchange as far as it is known */
-	UT_hash_handle hh;
+	struct idnode node;	/* by x */
 	uint32_t x, conn, session, flags;
 	uint64_t cursor;	/* digest of Last-Event-ID, 0 none */
 	uint64_t agent, path;	/* digests of User-Agent and path */
@@ -53,30 +53,37 @@ struct got {			/* an exchange as far as it is known */
 	char last_text[TEXT_KEPT];
 };
 
-struct gets {
-	struct got *table;
-	struct idtab conns;	/* connection -> its last GET */
-	uint32_t max;
+/* What came of the POSTs of a session. */
+struct posts {
+	struct at ok, failed;		/* the last head of each kind */
+	uint32_t n_ok, n_failed;
+	uint32_t status;		/* of the last that failed */
+	uint64_t path;			/* they were sent to */
+	char server[TEXT_KEPT];		/* header of an answer */
 };
 
-void gets_init(struct gets *, uint32_t max);
-void gets_fini(struct gets *);
-/* What the event means; *got is the exchange, a copy. */
-enum step gets_step(struct gets *, const struct ev *, struct got *got);
+struct gets;
 
-/* Event types that gets_step() looks at. */
+/* Shared: to be had with engine_reader(). */
+extern const struct reader gets_reader;
+
+/* What the event means, STEP_NONE for most; *got is the exchange, valid until
+ * the next event. */
+enum step gets_step(const struct gets *, const struct ev *, const struct got **got);
+
+/* Event types that may be a step. */
 #define GETS_WANTS (RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_RESPONSE) | RULE_WANTS(EV_STREAM) | \
-    RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_SSE) | RULE_WANTS(EV_MESSAGE) | \
-    RULE_WANTS(EV_OWNER) | RULE_WANTS(EV_CONN_END))
+    RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_CONN_END))
 
-/* Who gave out an event id on a session: bits of idrec.a. */
-enum { GIVEN_BY_GET = 1, GIVEN_BY_POST = 2 };
-/* Remembers the id of an EV_SSE in a table of its session. */
-void cursors_learn(struct idtab *, const struct gets *, const struct ev *);
-/* The cursor leads to the answer of a POST and nowhere else. */
-bool cursor_of_post(const struct idtab *, uint64_t cursor);
-/* It was given out on this session, and on a GET stream. */
-bool cursor_of_get(const struct idtab *, uint64_t cursor);
+/* Those of that session so far, all zero when there were none; valid until the
+ * next event. */
+const struct posts *gets_posts(struct gets *, uint32_t session);
+/* The last `retry` of that session, on any stream; -1 when there was none. */
+int64_t gets_retry_ms(struct gets *, uint32_t session);
+/* The cursor was given out on that session, on answers of POSTs alone. */
+bool cursor_of_post(struct gets *, uint32_t session, uint64_t cursor);
+/* It was given out on that session, and on a GET stream. */
+bool cursor_of_get(struct gets *, uint32_t session, uint64_t cursor);
 
 /* The server ended it, by terminator or by closing. */
 bool got_by_server(const struct got *);
@@ -86,16 +93,6 @@ bool got_torn(const struct got *);
  * something else. */
 bool got_refusal(uint32_t status);
 
-/* What a rule keeps of the POSTs of a session. */
-struct posts {
-	struct at ok, failed;		/* the last head of each kind */
-	uint32_t n_ok, n_failed;
-	uint32_t status;		/* of the last that failed */
-	uint64_t path;			/* they were sent to */
-	char server[TEXT_KEPT];		/* header of an answer */
-};
-
-void posts_step(struct posts *, enum step, const struct got *);
 /* "POSTs were answered", "were refused with 404", "there were none". */
 void posts_say(const struct posts *, ns_t since, char *text, size_t size);
 /* A hop in between seems to have made this reply. */

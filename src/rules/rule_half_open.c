@@ -16,7 +16,7 @@
 #define MIN_KEEPALIVE (500 * NS_MS)
 
 struct live {			/* an open GET stream */
-	UT_hash_handle hh;
+	struct idnode node;	/* by its number */
 	uint32_t stream, session, conn, comments;
 	struct at head, last;
 	ns_t usual;		/* longest pause between its bytes so far */
@@ -28,8 +28,8 @@ struct live {			/* an open GET stream */
 
 struct half_open {
 	struct engine *engine;
-	struct whos whos;
-	struct live *live;
+	struct whos *whos;
+	struct idmap live;
 	uint64_t max_live;
 	struct keeper sessions;	/* streams of each, by number */
 };
@@ -53,19 +53,17 @@ new(struct engine *e, const struct limits *lim)
 	struct half_open *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->whos.max = lim->flows;
+	r->whos = engine_reader(e, &who_reader);
 	r->max_live = lim->streams;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	idmap_init(&r->live);
+	keeper_init(&r->sessions, lim->sessions, free_session);
 	return r;
 }
 
 static struct live *
 find(const struct half_open *r, uint32_t stream)
 {
-	struct live *v;
-
-	HASH_FIND(hh, r->live, &stream, sizeof stream, v);
-	return v;
+	return (struct live *)idmap_get(&r->live, stream);
 }
 
 static void
@@ -80,7 +78,7 @@ drop(struct half_open *r, struct live *v)
 		}
 	if (s && s->n == 0)
 		keeper_drop(&r->sessions, &s->of);
-	HASH_DEL(r->live, v);
+	idmap_del(&r->live, &v->node);
 	free(v);
 }
 
@@ -89,10 +87,10 @@ free_rule(void *arg)
 {
 	struct half_open *r = arg;
 
-	while (r->live)
-		drop(r, r->live);
+	while (r->live.first)
+		drop(r, (struct live *)r->live.first);
+	idmap_fini(&r->live);
 	keeper_fini(&r->sessions);
-	who_fini(&r->whos);
 	free(r);
 }
 
@@ -101,7 +99,7 @@ free_rule(void *arg)
 static void
 report_stall(struct half_open *r, const struct ev *e)
 {
-	const struct asked *a = who_asked(&r->whos, e->conn, e->x);
+	const struct asked *a = who_asked(r->whos, e->conn, e->x);
 	bool zero = e->u.stall.zero_window;
 	struct at since = { e->u.stall.since, e->u.stall.since_pkt };
 	double s = (double)(e->t - since.t) / 1e9;
@@ -181,7 +179,7 @@ report_silent(struct half_open *r, const struct live *v, struct at until)
 static void
 on_stream(struct half_open *r, const struct ev *e)
 {
-	const struct asked *a = who_asked(&r->whos, e->conn, e->x);
+	const struct asked *a = who_asked(r->whos, e->conn, e->x);
 	struct ho *s = (struct ho *)keeper_find(&r->sessions, e->session);
 	struct live *v;
 
@@ -192,8 +190,8 @@ on_stream(struct half_open *r, const struct ev *e)
 	}
 	if (a == NULL || a->modern || find(r, e->stream) || (s && s->n == 16))
 		return;
-	if (HASH_COUNT(r->live) >= r->max_live)
-		drop(r, r->live);
+	if (r->live.n && r->live.n >= r->max_live)
+		drop(r, (struct live *)r->live.first);
 	s = (struct ho *)keeper_find(&r->sessions, e->session);
 	if (s == NULL) {
 		s = xcalloc(1, sizeof *s);
@@ -203,7 +201,7 @@ on_stream(struct half_open *r, const struct ev *e)
 	v = xcalloc(1, sizeof *v);
 	*v = (struct live){ .stream = e->stream, .session = e->session, .conn = e->conn,
 	    .head = { e->t, e->pkt }, .last = { e->t, e->pkt } };
-	HASH_ADD(hh, r->live, stream, sizeof v->stream, v);
+	idmap_put(&r->live, &v->node, v->stream);
 }
 
 static void
@@ -265,7 +263,6 @@ event(void *arg, const struct ev *e)
 {
 	struct half_open *r = arg;
 
-	who_event(&r->whos, e);
 	switch (e->type) {
 	case EV_STALL:
 		report_stall(r, e);
@@ -303,7 +300,7 @@ const struct rule rule_half_open = {
 	.name = "half-open",
 	.summary = "a peer that is gone, or does not read, and nobody closes",
 	.reference = "mcpdiag-analyze(1), DETECTORS, half-open",
-	.wants = WHO_WANTS |
+	.wants = RULE_WANTS(EV_REQUEST) |
 	    RULE_WANTS(EV_STALL) |
 	    RULE_WANTS(EV_STREAM) |
 	    RULE_WANTS(EV_STREAM_END) |

@@ -47,7 +47,7 @@ struct hol {				/* one session */
 
 struct hols {
 	struct engine *engine;
-	struct whos whos;
+	struct whos *whos;
 	struct keeper sessions;
 	struct idtab conns;		/* of GET streams: their session */
 };
@@ -66,9 +66,9 @@ new(struct engine *e, const struct limits *lim)
 	struct hols *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->whos.max = lim->flows;
+	r->whos = engine_reader(e, &who_reader);
 	idtab_init(&r->conns, (uint32_t)lim->flows);
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	keeper_init(&r->sessions, lim->sessions, free_session);
 	return r;
 }
 
@@ -77,7 +77,6 @@ free_rule(void *arg)
 {
 	struct hols *r = arg;
 
-	who_fini(&r->whos);
 	keeper_fini(&r->sessions);
 	idtab_fini(&r->conns);
 	free(r);
@@ -139,7 +138,7 @@ report(struct hols *r, struct hol *s)
 static void
 on_request(struct hols *r, struct hol *s, const struct ev *e)
 {
-	const struct asked *a = who_asked(&r->whos, e->conn, e->x);
+	const struct asked *a = who_asked(r->whos, e->conn, e->x);
 
 	if (a == NULL || !a->post || a->modern)
 		return;
@@ -239,7 +238,6 @@ event(void *arg, const struct ev *e)
 	struct hol *s;
 	int fresh;
 
-	who_event(&r->whos, e);
 	if (e->type == EV_CONN_END)
 		on_conn_end(r, e);
 	if (e->session == 0)
@@ -286,7 +284,7 @@ const struct rule rule_hol = {
 	.name = "head-of-line",
 	.summary = "requests wait for an open GET stream to end",
 	.reference = "mcpdiag-analyze(1), DETECTORS, head-of-line",
-	.wants = WHO_WANTS | RULE_WANTS(EV_RESPONSE) | RULE_WANTS(EV_STREAM) |
+	.wants = RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_CONN_END) | RULE_WANTS(EV_RESPONSE) | RULE_WANTS(EV_STREAM) |
 	    RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_STALL),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

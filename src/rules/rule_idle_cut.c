@@ -17,7 +17,7 @@
 #define EVERY (10 * NS_S)	/* judged so often while time passes */
 
 struct live {			/* an open stream */
-	UT_hash_handle hh;
+	struct idnode node;	/* by its number */
 	uint32_t stream, conn, x, flags;
 	enum ev_kind kind;
 	uint64_t group, server;
@@ -41,9 +41,10 @@ new(struct engine *e, const struct limits *lim)
 	struct idle_cut *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
-	r->whos.max = lim->flows;
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	r->whos = engine_reader(e, &who_reader);
 	r->max_live = lim->streams;
+	idmap_init(&r->live);
 	idtab_init(&r->survived, (uint32_t)lim->endpoints);
 	idtab_init(&r->answers, (uint32_t)lim->endpoints);
 	return r;
@@ -52,7 +53,7 @@ new(struct engine *e, const struct limits *lim)
 static void
 drop_live(struct idle_cut *r, struct live *v)
 {
-	HASH_DEL(r->live, v);
+	idmap_del(&r->live, &v->node);
 	free(v);
 }
 
@@ -61,10 +62,10 @@ free_rule(void *arg)
 {
 	struct idle_cut *r = arg;
 
-	while (r->live)
-		drop_live(r, r->live);
+	while (r->live.first)
+		drop_live(r, (struct live *)r->live.first);
+	idmap_fini(&r->live);
 	keeper_fini(&r->sessions);
-	who_fini(&r->whos);
 	idtab_fini(&r->survived);
 	idtab_fini(&r->answers);
 	free(r);
@@ -91,10 +92,7 @@ session(struct idle_cut *r, uint32_t n)
 static struct live *
 live(const struct idle_cut *r, uint32_t stream)
 {
-	struct live *v;
-
-	HASH_FIND(hh, r->live, &stream, sizeof stream, v);
-	return v;
+	return (struct live *)idmap_get(&r->live, stream);
 }
 
 /* ---- takeovers and stops ---- */
@@ -155,7 +153,7 @@ check_stop(struct idle_cut *r, struct cut *c)
 static void
 on_close(struct idle_cut *r, const struct ev *e)
 {
-	const struct who *w = who_of(&r->whos, e->conn);
+	const struct who *w = who_of(r->whos, e->conn);
 	struct ic *s;
 
 	/* An answer to the client's own close says nothing. */
@@ -196,7 +194,7 @@ static void
 on_request(struct idle_cut *r, const struct ev *e)
 {
 	struct ic *s = e->session ? session(r, e->session) : NULL;
-	const struct who *w = who_of(&r->whos, e->conn);
+	const struct who *w = who_of(r->whos, e->conn);
 	struct ic_get *g;
 
 	if (s == NULL)
@@ -215,8 +213,8 @@ on_request(struct idle_cut *r, const struct ev *e)
 static void
 on_response(struct idle_cut *r, const struct ev *e)
 {
-	const struct asked *a = who_asked(&r->whos, e->conn, e->x);
-	const struct who *w = who_of(&r->whos, e->conn);
+	const struct asked *a = who_asked(r->whos, e->conn, e->x);
+	const struct who *w = who_of(r->whos, e->conn);
 	uint32_t status = e->u.resp.status;
 	struct ic *s;
 	int fresh;
@@ -236,8 +234,8 @@ on_response(struct idle_cut *r, const struct ev *e)
 static void
 on_stream(struct idle_cut *r, const struct ev *e)
 {
-	const struct asked *a = who_asked(&r->whos, e->conn, e->x);
-	const struct who *w = who_of(&r->whos, e->conn);
+	const struct asked *a = who_asked(r->whos, e->conn, e->x);
+	const struct who *w = who_of(r->whos, e->conn);
 	struct ic *s = session(r, e->session);
 	struct digest d;
 	struct live *v;
@@ -258,8 +256,8 @@ on_stream(struct idle_cut *r, const struct ev *e)
 	    a == NULL || w == NULL || a->modern || e->flags & EVF_HEAD_LOST ||
 	    live(r, e->stream))
 		return;
-	if (HASH_COUNT(r->live) >= r->max_live)
-		drop_live(r, r->live);
+	if (r->live.n && r->live.n >= r->max_live)
+		drop_live(r, (struct live *)r->live.first);
 	v = xcalloc(1, sizeof *v);
 	*v = (struct live){ .stream = e->stream, .conn = e->conn, .x = e->x,
 	    .flags = e->flags, .kind = e->u.stream.kind, .server = w->server,
@@ -268,7 +266,7 @@ on_stream(struct idle_cut *r, const struct ev *e)
 	digest_add(&d, &w->server, sizeof w->server);
 	digest_add(&d, &a->path, sizeof a->path);
 	v->group = digest_end(&d);
-	HASH_ADD(hh, r->live, stream, sizeof v->stream, v);
+	idmap_put(&r->live, &v->node, v->stream);
 }
 
 static void
@@ -362,7 +360,6 @@ event(void *arg, const struct ev *e)
 		r->first = e->t;
 	if (e->type == EV_CONN_END)
 		on_close(r, e);
-	who_event(&r->whos, e);
 	switch (e->type) {
 	case EV_REQUEST:
 		on_request(r, e);
@@ -409,7 +406,9 @@ const struct rule rule_idle_cut = {
 	.name = "idle-cut",
 	.summary = "a timer of the server or of a hop ends streams",
 	.reference = "mcpdiag-analyze(1), DETECTORS, idle-cut",
-	.wants = WHO_WANTS |
+	.wants = RULE_WANTS(EV_CONN) |
+	    RULE_WANTS(EV_CONN_END) |
+	    RULE_WANTS(EV_REQUEST) |
 	    RULE_WANTS(EV_RESPONSE) |
 	    RULE_WANTS(EV_STREAM) |
 	    RULE_WANTS(EV_STREAM_END) |

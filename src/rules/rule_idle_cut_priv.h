@@ -50,8 +50,8 @@ struct ic {			/* one session */
 struct idle_cut {
 	struct engine *engine;
 	struct keeper sessions;
-	struct whos whos;
-	struct live *live;
+	struct whos *whos;
+	struct idmap live;		/* streams, by number */
 	uint64_t max_live, n_cuts;
 	struct idtab survived;	/* group -> longest pause survived, ms */
 	struct idtab answers;	/* server -> ms of its last answer, plus 1 */

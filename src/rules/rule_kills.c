@@ -28,13 +28,13 @@ struct rk {				/* one session */
 	uint32_t n_refused, n_opened, n_due, n, torn;
 	uint32_t cap_refused, cap_opened, cap_due, cap_kept;
 	struct death *kept, *last;
-	struct posts told;
+	struct gets *gets;
 	bool deleted;
 };
 
 struct kills {
 	struct engine *engine;
-	struct gets gets;
+	struct gets *gets;
 	struct keeper sessions;
 	struct {
 		uint32_t session;
@@ -44,6 +44,12 @@ struct kills {
 };
 
 const struct rule rule_kills;
+
+static const struct posts *
+told(const struct rk *s)
+{
+	return gets_posts(s->gets, s->of.session);
+}
 
 static void
 free_session(struct kept *k)
@@ -73,8 +79,8 @@ new(struct engine *e, const struct limits *lim)
 	struct kills *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
-	gets_init(&r->gets, (uint32_t)lim->streams);
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	r->gets = engine_reader(e, &gets_reader);
 	return r;
 }
 
@@ -83,7 +89,6 @@ free_rule(void *arg)
 {
 	struct kills *r = arg;
 
-	gets_fini(&r->gets);
 	keeper_fini(&r->sessions);
 	free(r);
 }
@@ -96,6 +101,7 @@ session(struct kills *r, uint32_t n)
 	if (s)
 		return s;
 	s = xcalloc(1, sizeof *s);
+	s->gets = r->gets;
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
@@ -114,7 +120,7 @@ report(struct kills *r, const struct rk *s)
 		conf = CONF_LOW;
 	else if (s->torn && conf > CONF_MEDIUM)
 		conf = CONF_MEDIUM;
-	posts_say(&s->told, f->victim.end.t, posts, sizeof posts);
+	posts_say(told(s), f->victim.end.t, posts, sizeof posts);
 	d = draft_new(r->engine, &rule_kills, NULL, SEV_ERROR, conf, s->of.session);
 	draft_title(d, "a GET is refused with %u, and with it the server ends the stream that "
 	    "was well%s", f->by.status, s->n > 1 ? ", each time" : "");
@@ -135,7 +141,7 @@ report(struct kills *r, const struct rk *s)
 	    STR("truncated, by the server"));
 	if (f->by.cursor)
 		draft_text(d, "last_event_id", str_c(f->by.cursor_text));
-	draft_bool(d, "post_worked_after", s->told.n_ok && s->told.ok.t >= f->victim.end.t);
+	draft_bool(d, "post_worked_after", told(s)->n_ok && told(s)->ok.t >= f->victim.end.t);
 	draft_text(d, "posts", str_c(posts));
 	for (uint32_t i = 0; i < s->n && i < N_KEPT; i++) {
 		const struct death *k = &s->kept[i];
@@ -247,24 +253,23 @@ static void
 event(void *arg, const struct ev *e)
 {
 	struct kills *r = arg;
-	struct got g;
-	enum step step = gets_step(&r->gets, e, &g);
+	const struct got *g;
+	enum step step = gets_step(r->gets, e, &g);
 	struct rk *s;
 
-	if (step == STEP_NONE || g.session == 0)
+	if (step == STEP_NONE || g->session == 0)
 		return;
-	s = session(r, g.session);
-	posts_step(&s->told, step, &g);
+	s = session(r, g->session);
 	switch (step) {
 	case STEP_REFUSED:
-		if (g.status >= 400)
-			push(&s->refused, &s->n_refused, &s->cap_refused, &g);
+		if (g->status >= 400)
+			push(&s->refused, &s->n_refused, &s->cap_refused, g);
 		break;
 	case STEP_OPENED:
-		push(&s->opened, &s->n_opened, &s->cap_opened, &g);
+		push(&s->opened, &s->n_opened, &s->cap_opened, g);
 		break;
 	case STEP_ENDED:
-		on_ended(r, s, &g);
+		on_ended(r, s, g);
 		break;
 	case STEP_DELETED:
 		s->deleted = true;

@@ -28,8 +28,7 @@ struct sl {			/* one session */
 };
 
 struct software {
-	UT_hash_handle hh;
-	uint64_t key;
+	struct idnode node;	/* by digest */
 	const struct sl *shown[MAX_SHOWN];
 	uint32_t created, ended, used, left, refused;
 	const struct sl *first, *last;
@@ -54,7 +53,7 @@ new(struct engine *e, const struct limits *lim)
 	struct leak *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	keeper_init(&r->sessions, lim->sessions, free_session);
 	return r;
 }
 
@@ -109,18 +108,17 @@ report(struct leak *r, const struct software *w, ns_t now)
 }
 
 static void
-count(struct leak *r, struct software **all, const struct sl *s, ns_t now)
+count(struct leak *r, struct idmap *all, const struct sl *s, ns_t now)
 {
 	struct software *w;
 
 	if (!s->known || engine_inferred(r->engine, s->of.session))
 		return;
-	HASH_FIND(hh, *all, &s->software, sizeof s->software, w);
+	w = (struct software *)idmap_get(all, s->software);
 	if (w == NULL) {
 		w = xcalloc(1, sizeof *w);
-		w->key = s->software;
 		w->first = s;
-		HASH_ADD(hh, *all, key, sizeof w->key, w);
+		idmap_put(all, &w->node, s->software);
 	}
 	w->created++;
 	w->last = s->born.t > (w->last ? w->last->born.t : 0) ? s : w->last;
@@ -141,17 +139,22 @@ static void
 end(void *arg, ns_t now)
 {
 	struct leak *r = arg;
-	struct software *all = NULL, *w, *next;
 	struct kept *k, *tmp;
+	struct idnode *p, *next;
+	struct idmap all;
 
+	idmap_init(&all);
 	KEEPER_EACH(&r->sessions, k, tmp)
 		count(r, &all, (struct sl *)k, now);
-	HASH_ITER(hh, all, w, next) {
+	IDMAP_EACH(&all, p, next) {
+		struct software *w = (struct software *)p;
+
 		if (w->last)
 			report(r, w, now);
-		HASH_DEL(all, w);
+		idmap_del(&all, p);
 		free(w);
 	}
+	idmap_fini(&all);
 }
 
 /* ---- events ---- */

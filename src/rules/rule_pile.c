@@ -66,7 +66,7 @@ new(struct engine *e, const struct limits *lim)
 	struct piles *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	keeper_init(&r->sessions, lim->sessions, free_session);
 	r->lim = *lim;
 	return r;
 }

@@ -34,8 +34,7 @@ struct rg {				/* one session */
 	struct kept of;
 	struct run *runs, *best;	/* nothing until a GET is refused */
 	uint32_t n_runs, next_run, cap_runs;
-	struct idtab given;
-	struct posts told;
+	struct gets *gets;
 	uint32_t n_open, n_waiting;
 	uint32_t waiting[MAX_WAITING];	/* last streams of listeners without one */
 	bool had_get, had_end;
@@ -54,20 +53,24 @@ struct server {				/* one server address */
 
 struct refused {
 	struct engine *engine;
-	struct gets gets;
+	struct gets *gets;
 	struct keeper sessions, servers;
 	struct idtab conns;		/* connection -> key of its server */
-	uint64_t ids;
 };
 
 const struct rule rule_refused;
+
+static const struct posts *
+told(const struct rg *s)
+{
+	return gets_posts(s->gets, s->of.session);
+}
 
 static void
 free_session(struct kept *k)
 {
 	struct rg *s = (struct rg *)k;
 
-	idtab_fini(&s->given);
 	free(s->runs);
 	free(s->best);
 	free(s);
@@ -85,10 +88,9 @@ new(struct engine *e, const struct limits *lim)
 	struct refused *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
-	r->servers = (struct keeper){ .max = lim->endpoints, .free = free_server };
-	r->ids = lim->ids;
-	gets_init(&r->gets, (uint32_t)lim->streams);
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	keeper_init(&r->servers, lim->endpoints, free_server);
+	r->gets = engine_reader(e, &gets_reader);
 	idtab_init(&r->conns, (uint32_t)lim->flows);
 	return r;
 }
@@ -98,7 +100,6 @@ free_rule(void *arg)
 {
 	struct refused *r = arg;
 
-	gets_fini(&r->gets);
 	idtab_fini(&r->conns);
 	keeper_fini(&r->sessions);
 	keeper_fini(&r->servers);
@@ -113,7 +114,7 @@ session(struct refused *r, uint32_t n)
 	if (s)
 		return s;
 	s = xcalloc(1, sizeof *s);
-	idtab_init(&s->given, (uint32_t)r->ids);
+	s->gets = r->gets;
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
@@ -153,8 +154,8 @@ static bool
 elsewhere(const struct rg *s, const struct run *u)
 {
 	ns_t since = u->kept[0].request.t;
-	bool ok = s->told.n_ok && s->told.ok.t >= since;
-	bool failed = s->told.n_failed && s->told.failed.t >= since;
+	bool ok = told(s)->n_ok && told(s)->ok.t >= since;
+	bool failed = told(s)->n_failed && told(s)->failed.t >= since;
 
 	if (ok)
 		return false;
@@ -199,7 +200,7 @@ static void
 report_loop(struct refused *r, const struct rg *s, const struct run *u)
 {
 	ns_t min = 0, max = 0, period = median(u->gaps, n_gaps(u), &min, &max);
-	bool ok = s->told.n_ok && s->told.ok.t >= u->kept[0].request.t;
+	bool ok = told(s)->n_ok && told(s)->ok.t >= u->kept[0].request.t;
 	enum confidence conf = u->n > MIN_LOOP && ok ? CONF_HIGH : CONF_MEDIUM;
 	struct server *v = server(r, u->last.conn);
 	struct draft *d;
@@ -211,7 +212,7 @@ report_loop(struct refused *r, const struct rg *s, const struct run *u)
 		conf = CONF_MEDIUM;
 	if (v)
 		v->looped = true;
-	posts_say(&s->told, u->kept[0].request.t, posts, sizeof posts);
+	posts_say(told(s), u->kept[0].request.t, posts, sizeof posts);
 	d = draft_new(r->engine, &rule_refused, NULL, SEV_ERROR, conf, s->of.session);
 	draft_title(d, "GET is refused with %u and asked again: %u times, every %.2f s",
 	    u->status, u->n, (double)period / 1e9);
@@ -288,8 +289,8 @@ static bool
 slot(const struct rg *s, const struct got *g)
 {
 	return (g->status == 409 || g->status == 400 || g->status == 500) && s->had_end &&
-	    s->n_open == 0 && !cursor_of_post(&s->given, g->cursor) &&
-	    (g->status == 409 || g->cursor == 0 || cursor_of_get(&s->given, g->cursor));
+	    s->n_open == 0 && !cursor_of_post(s->gets, s->of.session, g->cursor) &&
+	    (g->status == 409 || g->cursor == 0 || cursor_of_get(s->gets, s->of.session, g->cursor));
 }
 
 static void
@@ -299,7 +300,7 @@ on_refused(struct refused *r, struct rg *s, const struct got *g)
 	bool ok;
 
 	if (!got_refusal(g->status) || !(g->asks_stream || g->named) ||
-	    (!g->named && s->told.path && s->told.path != g->path) || slot(s, g))
+	    (!g->named && told(s)->path && told(s)->path != g->path) || slot(s, g))
 		return;
 	u = run_of(s, g->cursor, true);
 	if (u->n && (u->status != g->status || g->request.t - u->last.request.t > WITHIN))
@@ -315,10 +316,10 @@ on_refused(struct refused *r, struct rg *s, const struct got *g)
 	u->last = *g;
 	u->n++;
 	u->torn += got_torn(g);
-	u->proxy |= got_by_proxy(g, &s->told);
+	u->proxy |= got_by_proxy(g, told(s));
 	u->listeners = s->n_waiting > u->listeners ? s->n_waiting : u->listeners;
 	u->open = s->n_open > u->open ? s->n_open : u->open;
-	ok = s->told.n_ok && s->told.ok.t >= u->kept[0].request.t;
+	ok = told(s)->n_ok && told(s)->ok.t >= u->kept[0].request.t;
 	if (ok && fires(u) && !u->told) {	/* for those who watch */
 		u->told = true;
 		report_loop(r, s, u);
@@ -426,7 +427,7 @@ static void
 event(void *arg, const struct ev *e)
 {
 	struct refused *r = arg;
-	struct got g;
+	const struct got *g;
 	enum step step;
 	struct rg *s;
 	int fresh;
@@ -436,35 +437,32 @@ event(void *arg, const struct ev *e)
 		    (uint32_t)map_digest(e->u.conn.server.p, e->u.conn.server.n);
 		return;
 	}
-	if (e->type == EV_SSE && e->session)
-		cursors_learn(&session(r, e->session)->given, &r->gets, e);
-	step = gets_step(&r->gets, e, &g);
+	step = gets_step(r->gets, e, &g);
 	if (step == STEP_NONE)
 		return;
 	if (step == STEP_ASKED || step == STEP_POSTED || step == STEP_DELETED ||
 	    step == STEP_REFUSED)
-		on_server(r, step, &g);
-	if (g.session == 0)
+		on_server(r, step, g);
+	if (g->session == 0)
 		return;
-	s = session(r, g.session);
-	posts_step(&s->told, step, &g);
+	s = session(r, g->session);
 	switch (step) {
 	case STEP_REFUSED:
-		on_refused(r, s, &g);
+		on_refused(r, s, g);
 		break;
 	case STEP_OPENED:
-		on_opened(s, &g);
+		on_opened(s, g);
 		break;
 	case STEP_LEFT:
-		on_ended(s, &g);
+		on_ended(s, g);
 		break;
 	case STEP_ENDED:
-		if (!g.left)
-			on_ended(s, &g);
+		if (!g->left)
+			on_ended(s, g);
 		break;
 	case STEP_ANSWERED:
 		/* Without a session id a new run of the client begins here. */
-		if (g.init && engine_inferred(r->engine, g.session))
+		if (g->init && engine_inferred(r->engine, g->session))
 			for (uint32_t i = 0; i < s->n_runs; i++)
 				run_over(s, &s->runs[i]);
 		break;

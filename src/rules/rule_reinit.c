@@ -24,8 +24,7 @@ struct seen {
 };
 
 struct client {			/* of one server */
-	UT_hash_handle hh;
-	uint64_t key;
+	struct idnode node;	/* by digest */
 	ns_t link;		/* the initialize that the chain ends with */
 	ns_t times[MIN_INITS];	/* of the last ones, a ring */
 	uint32_t inits, failures, refused, best;
@@ -50,8 +49,9 @@ struct ri {			/* one session */
 struct reinit {
 	struct engine *engine;
 	struct keeper sessions;
-	struct answers answers;
-	struct client *clients;
+	struct answers *answers;
+	struct whos *whos;
+	struct idmap clients;
 	uint64_t max_clients;
 };
 
@@ -69,16 +69,18 @@ new(struct engine *e, const struct limits *lim)
 	struct reinit *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	keeper_init(&r->sessions, lim->sessions, free_session);
 	r->max_clients = lim->endpoints;
-	answers_init(&r->answers, lim);
+	idmap_init(&r->clients);
+	r->whos = engine_reader(e, &who_reader);
+	r->answers = engine_reader(e, &answer_reader);
 	return r;
 }
 
 static void
 drop_client(struct reinit *r, struct client *c)
 {
-	HASH_DEL(r->clients, c);
+	idmap_del(&r->clients, &c->node);
 	free(c);
 }
 
@@ -87,26 +89,24 @@ free_rule(void *arg)
 {
 	struct reinit *r = arg;
 
-	while (r->clients)
-		drop_client(r, r->clients);
+	while (r->clients.first)
+		drop_client(r, (struct client *)r->clients.first);
+	idmap_fini(&r->clients);
 	keeper_fini(&r->sessions);
-	answers_fini(&r->answers);
 	free(r);
 }
 
 static struct client *
 client(struct reinit *r, uint64_t key, bool make)
 {
-	struct client *c;
+	struct client *c = (struct client *)idmap_get(&r->clients, key);
 
-	HASH_FIND(hh, r->clients, &key, sizeof key, c);
 	if (c || !make)
 		return c;
-	if (HASH_COUNT(r->clients) >= r->max_clients)
-		drop_client(r, r->clients);
+	if (r->clients.n && r->clients.n >= r->max_clients)
+		drop_client(r, (struct client *)r->clients.first);
 	c = xcalloc(1, sizeof *c);
-	c->key = key;
-	HASH_ADD(hh, r->clients, key, sizeof c->key, c);
+	idmap_put(&r->clients, &c->node, key);
 	return c;
 }
 
@@ -125,7 +125,7 @@ session(struct reinit *r, uint32_t n)
 static uint64_t
 key_of(const struct reinit *r, const struct answer *a)
 {
-	const struct who *w = who_of(&r->answers.whos, a->conn);
+	const struct who *w = who_of(r->whos, a->conn);
 	struct digest d;
 
 	if (w == NULL)
@@ -279,9 +279,8 @@ is_failure(const struct answer *a)
 }
 
 static void
-on_answer(void *arg, const struct answer *a)
+on_answer(struct reinit *r, const struct answer *a)
 {
-	struct reinit *r = arg;
 	struct ri *s;
 	struct client *c;
 	uint64_t key;
@@ -333,11 +332,13 @@ on_response(struct reinit *r, struct ri *s, const struct ev *e)
 static void
 event(void *arg, const struct ev *e)
 {
+	const struct answer *a;
 	struct reinit *r = arg;
 	struct client *c;
 	struct ri *s;
 
-	answers_event(&r->answers, e, on_answer, r);
+	if ((a = answer_of(r->answers, e)) != NULL)
+		on_answer(r, a);
 	if (e->session == 0)
 		return;
 	if (e->type == EV_STREAM && e->u.stream.kind == EV_LEGACY)
@@ -364,18 +365,17 @@ static void
 end(void *arg, ns_t now)
 {
 	struct reinit *r = arg;
-	struct client *c, *tmp;
+	struct idnode *p, *tmp;
 
 	(void)now;
-	HASH_ITER(hh, r->clients, c, tmp) {
-		report(r, c);
-	}
+	IDMAP_EACH(&r->clients, p, tmp)
+		report(r, (struct client *)p);
 }
 
 const struct rule rule_reinit = {
 	.name = "reinit-storm",
 	.summary = "a client initializes again and again and gets nowhere",
 	.reference = "mcpdiag-analyze(1), DETECTORS, reinit-storm",
-	.wants = ANSWER_WANTS | RULE_WANTS(EV_STREAM) | RULE_WANTS(EV_STREAM_END),
+	.wants = ANSWER_WANTS | RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_STREAM) | RULE_WANTS(EV_STREAM_END),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

@@ -107,7 +107,7 @@ new(struct engine *e, const struct limits *lim)
 	struct replay *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
+	keeper_init(&r->sessions, lim->sessions, free_session);
 	r->lim = *lim;
 	idtab_init(&r->everywhere, (uint32_t)lim->ids * 4);
 	return r;

@@ -16,7 +16,7 @@
 #define MAX_CUT 64
 
 struct live {			/* an open stream */
-	UT_hash_handle hh;
+	struct idnode node;	/* by its number */
 	uint32_t stream, session, conn;
 	uint64_t server;
 	struct at head;
@@ -32,8 +32,7 @@ struct cut {
 };
 
 struct host {			/* a server address */
-	UT_hash_handle hh;
-	uint64_t server;
+	struct idnode node;	/* by digest */
 	/* the streams that were cut last, at once */
 	struct cut cuts[MAX_CUT];
 	uint32_t n_cuts;
@@ -46,9 +45,8 @@ struct host {			/* a server address */
 
 struct shutdown {
 	struct engine *engine;
-	struct whos whos;
-	struct live *live;
-	struct host *hosts;
+	struct whos *whos;
+	struct idmap live, hosts;
 	uint64_t max_live, max_hosts;
 	uint32_t pending;	/* hosts with cuts not yet judged */
 };
@@ -61,8 +59,10 @@ new(struct engine *e, const struct limits *lim)
 	struct shutdown *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->whos.max = lim->flows;
+	r->whos = engine_reader(e, &who_reader);
 	r->max_live = lim->streams;
+	idmap_init(&r->live);
+	idmap_init(&r->hosts);
 	r->max_hosts = lim->endpoints;
 	return r;
 }
@@ -70,40 +70,35 @@ new(struct engine *e, const struct limits *lim)
 static struct live *
 find(const struct shutdown *r, uint32_t stream)
 {
-	struct live *v;
-
-	HASH_FIND(hh, r->live, &stream, sizeof stream, v);
-	return v;
+	return (struct live *)idmap_get(&r->live, stream);
 }
 
 static void
 drop_host(struct shutdown *r, struct host *h)
 {
 	r->pending -= h->n_cuts > 0;
-	HASH_DEL(r->hosts, h);
+	idmap_del(&r->hosts, &h->node);
 	free(h);
 }
 
 static struct host *
 host_of(struct shutdown *r, uint64_t server, bool make)
 {
-	struct host *h;
+	struct host *h = (struct host *)idmap_get(&r->hosts, server);
 
-	HASH_FIND(hh, r->hosts, &server, sizeof server, h);
 	if (h || !make)
 		return h;
-	if (HASH_COUNT(r->hosts) >= r->max_hosts)
-		drop_host(r, r->hosts);
+	if (r->hosts.n && r->hosts.n >= r->max_hosts)
+		drop_host(r, (struct host *)r->hosts.first);
 	h = xcalloc(1, sizeof *h);
-	h->server = server;
-	HASH_ADD(hh, r->hosts, server, sizeof h->server, h);
+	idmap_put(&r->hosts, &h->node, server);
 	return h;
 }
 
 static void
 drop(struct shutdown *r, struct live *v)
 {
-	HASH_DEL(r->live, v);
+	idmap_del(&r->live, &v->node);
 	free(v);
 }
 
@@ -112,11 +107,12 @@ free_rule(void *arg)
 {
 	struct shutdown *r = arg;
 
-	while (r->live)
-		drop(r, r->live);
-	while (r->hosts)
-		drop_host(r, r->hosts);
-	who_fini(&r->whos);
+	while (r->live.first)
+		drop(r, (struct live *)r->live.first);
+	while (r->hosts.first)
+		drop_host(r, (struct host *)r->hosts.first);
+	idmap_fini(&r->live);
+	idmap_fini(&r->hosts);
 	free(r);
 }
 
@@ -196,10 +192,12 @@ report(struct shutdown *r, const struct host *h)
 static void
 count_survivors(const struct shutdown *r, struct host *h)
 {
-	struct live *v, *tmp;
+	const struct idnode *p, *tmp;
 
-	HASH_ITER(hh, r->live, v, tmp) {
-		h->still += v->server == h->server && v->head.t < h->cuts[0].at.t;
+	IDMAP_EACH(&r->live, p, tmp) {
+		const struct live *v = (const struct live *)p;
+
+		h->still += v->server == h->node.id && v->head.t < h->cuts[0].at.t;
 	}
 }
 
@@ -220,7 +218,7 @@ judge(struct shutdown *r, struct host *h)
 static void
 on_close(struct shutdown *r, const struct ev *e)
 {
-	const struct who *w = who_of(&r->whos, e->conn);
+	const struct who *w = who_of(r->whos, e->conn);
 	struct host *h;
 
 	if (w == NULL || e->dir != EV_S2C || w->closed & 1 || e->x ||
@@ -236,21 +234,21 @@ on_close(struct shutdown *r, const struct ev *e)
 static void
 on_stream(struct shutdown *r, const struct ev *e)
 {
-	const struct asked *a = who_asked(&r->whos, e->conn, e->x);
-	const struct who *w = who_of(&r->whos, e->conn);
+	const struct asked *a = who_asked(r->whos, e->conn, e->x);
+	const struct who *w = who_of(r->whos, e->conn);
 	struct live *v;
 
 	if (a == NULL || w == NULL || a->modern || e->u.stream.kind == EV_LISTEN ||
 	    find(r, e->stream))
 		return;
-	if (HASH_COUNT(r->live) >= r->max_live)
-		drop(r, r->live);
+	if (r->live.n && r->live.n >= r->max_live)
+		drop(r, (struct live *)r->live.first);
 	v = xcalloc(1, sizeof *v);
 	*v = (struct live){ .stream = e->stream, .session = e->session, .conn = e->conn,
 	    .server = w->server, .head = { e->t, e->pkt }, .last = e->t,
 	    .post = e->u.stream.kind == EV_POST_RESPONSE,
 	    .torn = (e->flags & (EVF_GAP | EVF_MIDSTREAM)) != 0 };
-	HASH_ADD(hh, r->live, stream, sizeof v->stream, v);
+	idmap_put(&r->live, &v->node, v->stream);
 }
 
 static void
@@ -301,11 +299,13 @@ on_stream_end(struct shutdown *r, const struct ev *e)
 static void
 judge_due(struct shutdown *r, ns_t now)
 {
-	struct host *h, *tmp;
+	struct idnode *p, *tmp;
 
 	if (r->pending == 0)
 		return;
-	HASH_ITER(hh, r->hosts, h, tmp) {
+	IDMAP_EACH(&r->hosts, p, tmp) {
+		struct host *h = (struct host *)p;
+
 		if (h->n_cuts == 0 || now - h->cuts[0].at.t < SOON)
 			continue;
 		judge(r, h);
@@ -319,7 +319,6 @@ event(void *arg, const struct ev *e)
 
 	if (e->type == EV_CONN_END)
 		on_close(r, e);
-	who_event(&r->whos, e);
 	switch (e->type) {
 	case EV_STREAM:
 		on_stream(r, e);
@@ -358,7 +357,7 @@ const struct rule rule_shutdown = {
 	.name = "abrupt-shutdown",
 	.summary = "a server stops in the middle of its streams",
 	.reference = "mcpdiag-analyze(1), DETECTORS, abrupt-shutdown",
-	.wants = WHO_WANTS |
+	.wants = RULE_WANTS(EV_CONN_END) |
 	    RULE_WANTS(EV_STREAM) |
 	    RULE_WANTS(EV_STREAM_END) |
 	    RULE_WANTS(EV_SSE) |

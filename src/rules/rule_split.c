@@ -38,7 +38,7 @@ struct sb {				/* one session */
 struct split {
 	struct engine *engine;
 	struct keeper sessions;
-	struct answers answers;
+	struct answers *answers;
 };
 
 extern const struct rule rule_split;
@@ -55,8 +55,8 @@ new(struct engine *e, const struct limits *lim)
 	struct split *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
-	answers_init(&r->answers, lim);
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	r->answers = engine_reader(e, &answer_reader);
 	return r;
 }
 
@@ -66,7 +66,6 @@ free_rule(void *arg)
 	struct split *r = arg;
 
 	keeper_fini(&r->sessions);
-	answers_fini(&r->answers);
 	free(r);
 }
 
@@ -134,9 +133,8 @@ report(struct split *r, const struct sb *s)
 }
 
 static void
-on_answer(void *arg, const struct answer *a)
+on_answer(struct split *r, const struct answer *a)
 {
-	struct split *r = arg;
 	struct sb *s;
 	bool known;
 
@@ -173,10 +171,16 @@ on_answer(void *arg, const struct answer *a)
 static void
 event(void *arg, const struct ev *e)
 {
+	const struct answer *a;
 	struct split *r = arg;
 	struct sb *s;
 
-	answers_event(&r->answers, e, on_answer, r);
+	if ((a = answer_of(r->answers, e)) != NULL)
+		on_answer(r, a);
+	/* Most events. */
+	if (e->type != EV_STREAM && e->type != EV_STREAM_END &&
+	    !(e->flags & (EVF_GAP | EVF_MIDSTREAM)))
+		return;
 	if (e->session == 0 || (s = (struct sb *)keeper_find(&r->sessions, e->session)) == NULL)
 		return;
 	s->torn |= (e->flags & (EVF_GAP | EVF_MIDSTREAM)) != 0;
@@ -201,6 +205,6 @@ const struct rule rule_split = {
 	.name = "split-brain",
 	.summary = "replicas that do not know each other's sessions",
 	.reference = "mcpdiag-analyze(1), DETECTORS, split-brain",
-	.wants = ANSWER_WANTS | RULE_WANTS(EV_STREAM) | RULE_WANTS(EV_STREAM_END),
+	.wants = ANSWER_WANTS | RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_STREAM) | RULE_WANTS(EV_STREAM_END),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

@@ -22,26 +22,29 @@ struct slot {				/* one dead stream, and what it blocked */
 struct ss {				/* one session */
 	struct kept of;
 	struct slot slot, worst;
-	struct idtab given;
-	struct posts told;
+	struct gets *gets;
 	uint32_t n_open, n_slots, n_refused;
 };
 
 struct stale {
 	struct engine *engine;
-	struct gets gets;
+	struct gets *gets;
 	struct keeper sessions;
-	uint64_t ids;
 };
 
 const struct rule rule_stale;
+
+static const struct posts *
+told(const struct ss *s)
+{
+	return gets_posts(s->gets, s->of.session);
+}
 
 static void
 free_session(struct kept *k)
 {
 	struct ss *s = (struct ss *)k;
 
-	idtab_fini(&s->given);
 	free(s);
 }
 
@@ -51,9 +54,8 @@ new(struct engine *e, const struct limits *lim)
 	struct stale *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	r->sessions = (struct keeper){ .max = lim->sessions, .free = free_session };
-	r->ids = lim->ids;
-	gets_init(&r->gets, (uint32_t)lim->streams);
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	r->gets = engine_reader(e, &gets_reader);
 	return r;
 }
 
@@ -62,7 +64,6 @@ free_rule(void *arg)
 {
 	struct stale *r = arg;
 
-	gets_fini(&r->gets);
 	keeper_fini(&r->sessions);
 	free(r);
 }
@@ -75,7 +76,7 @@ session(struct stale *r, uint32_t n)
 	if (s)
 		return s;
 	s = xcalloc(1, sizeof *s);
-	idtab_init(&s->given, (uint32_t)r->ids);
+	s->gets = r->gets;
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
@@ -94,7 +95,7 @@ static int
 alive(const struct ss *s)
 {
 	ns_t since = s->slot.kept[0].request.t;
-	const struct posts *p = &s->told;
+	const struct posts *p = told(s);
 
 	if (p->n_ok && p->ok.t >= since)
 		return 2;
@@ -124,7 +125,7 @@ report(struct stale *r, const struct ss *s, const struct slot *l, enum confidenc
 	char posts[120], freed[80];
 	struct draft *d;
 
-	posts_say(&s->told, first->request.t, posts, sizeof posts);
+	posts_say(told(s), first->request.t, posts, sizeof posts);
 	if (l->next.stream)
 		(void)snprintf(freed, sizeof freed, "%.1f s later a GET was accepted",
 		    (double)held(l) / 1e9);
@@ -153,8 +154,8 @@ report(struct stale *r, const struct ss *s, const struct slot *l, enum confidenc
 	    STR("truncated, by the server"));
 	if (l->last.cursor)
 		draft_text(d, "last_event_id", str_c(l->last.cursor_text));
-	draft_bool(d, "post_worked_meanwhile", s->told.n_ok &&
-	    s->told.ok.t >= first->request.t);
+	draft_bool(d, "post_worked_meanwhile", told(s)->n_ok &&
+	    told(s)->ok.t >= first->request.t);
 	if (s->n_slots > 1)
 		draft_num(d, "dead_streams", s->n_slots);
 	draft_evidence(d, l->dead.end, "stream %u ends", l->dead.stream);
@@ -204,10 +205,10 @@ on_refused(struct ss *s, const struct got *g)
 {
 	struct slot *l = &s->slot;
 
-	if (l->dead.stream == 0 || s->n_open || cursor_of_post(&s->given, g->cursor))
+	if (l->dead.stream == 0 || s->n_open || cursor_of_post(s->gets, s->of.session, g->cursor))
 		return;
 	if (g->status != 409 && ((g->status != 400 && g->status != 500) ||
-	    (g->cursor && !cursor_of_get(&s->given, g->cursor))))
+	    (g->cursor && !cursor_of_get(s->gets, s->of.session, g->cursor))))
 		return;
 	if (g->request.t < l->dead.end.t)	/* it was open then */
 		return;
@@ -246,30 +247,27 @@ static void
 event(void *arg, const struct ev *e)
 {
 	struct stale *r = arg;
-	struct got g;
+	const struct got *g;
 	enum step step;
 	struct ss *s;
 
-	if (e->type == EV_SSE && e->session)
-		cursors_learn(&session(r, e->session)->given, &r->gets, e);
-	step = gets_step(&r->gets, e, &g);
-	if (step == STEP_NONE || g.session == 0)
+	step = gets_step(r->gets, e, &g);
+	if (step == STEP_NONE || g->session == 0)
 		return;
-	s = session(r, g.session);
-	posts_step(&s->told, step, &g);
+	s = session(r, g->session);
 	switch (step) {
 	case STEP_REFUSED:
-		on_refused(s, &g);
+		on_refused(s, g);
 		break;
 	case STEP_OPENED:
-		on_opened(r, s, &g);
+		on_opened(r, s, g);
 		break;
 	case STEP_LEFT:
-		on_ended(r, s, &g);
+		on_ended(r, s, g);
 		break;
 	case STEP_ENDED:
-		if (!g.left)
-			on_ended(r, s, &g);
+		if (!g->left)
+			on_ended(r, s, g);
 		break;
 	case STEP_NONE: case STEP_ASKED: case STEP_POSTED: case STEP_ANSWERED:
 	case STEP_DELETED:

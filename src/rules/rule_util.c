@@ -42,38 +42,34 @@ is_listener(const struct ev *e)
 	return false;
 }
 
-struct kept *
-keeper_find(struct keeper *kp, uint32_t session)
+void
+keeper_init(struct keeper *kp, uint64_t max, void (*free_session)(struct kept *))
 {
-	struct kept *k = kp->recent;
-
-	if (k && k->session == session)		/* events come in runs of one */
-		return k;
-	HASH_FIND(hh, kp->table, &session, sizeof session, k);
-	kp->recent = k ? k : kp->recent;
-	return k;
+	*kp = (struct keeper){ .max = max, .free = free_session };
+	idmap_init(&kp->map);
 }
 
 void
 keeper_add(struct keeper *kp, struct kept *k, uint32_t session)
 {
-	if (HASH_COUNT(kp->table) >= kp->max)
-		keeper_drop(kp, kp->table);	/* the oldest */
+	if (kp->map.n && kp->map.n >= kp->max)
+		keeper_drop(kp, (struct kept *)kp->map.first);	/* the oldest */
 	k->session = session;
-	HASH_ADD(hh, kp->table, session, sizeof k->session, k);
+	idmap_put(&kp->map, &k->node, session);
 }
 
 void
 keeper_drop(struct keeper *kp, struct kept *k)
 {
 	kp->recent = kp->recent == k ? NULL : kp->recent;
-	HASH_DEL(kp->table, k);
+	idmap_del(&kp->map, &k->node);
 	kp->free(k);
 }
 
 void
 keeper_fini(struct keeper *kp)
 {
-	while (kp->table)
-		keeper_drop(kp, kp->table);
+	while (kp->map.first)
+		keeper_drop(kp, (struct kept *)kp->map.first);
+	idmap_fini(&kp->map);
 }

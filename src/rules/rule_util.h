@@ -3,6 +3,7 @@
 #define RULE_UTIL_H
 
 #include "mcpdiag/event.h"
+#include "mcpdiag/idmap.h"
 #include "mcpdiag/map.h"
 
 /* Median of n > 0 values, which are left as they are; the extremes too. */
@@ -13,24 +14,44 @@ bool is_listener(const struct ev *);
 
 /* What a rule keeps of one session; the first member of its own struct. */
 struct kept {
-	UT_hash_handle hh;
+	struct idnode node;
 	uint32_t session;
 };
 
 /* All that a rule keeps, by session.  At `max` the oldest goes. */
 struct keeper {
-	struct kept *table, *recent;
+	struct idmap map;
+	struct kept *recent;
+	uint32_t recent_session;
 	uint64_t max;
 	void (*free)(struct kept *);
 };
 
-/* NULL when there is nothing of that session. */
-struct kept *keeper_find(struct keeper *, uint32_t session);
+void keeper_init(struct keeper *, uint64_t max, void (*free_session)(struct kept *));
 /* Puts in what is not there yet; the keeper owns it. */
 void keeper_add(struct keeper *, struct kept *, uint32_t session);
 void keeper_drop(struct keeper *, struct kept *);	/* and frees it */
 void keeper_fini(struct keeper *);
 
-#define KEEPER_EACH(keeper, k, tmp) HASH_ITER(hh, (keeper)->table, k, tmp)
+/* NULL when there is nothing of that session. */
+static inline struct kept *
+keeper_find(struct keeper *kp, uint32_t session)
+{
+	struct kept *k = kp->recent;
+
+	if (k && kp->recent_session == session)	/* events come in runs of one */
+		return k;
+	k = (struct kept *)idmap_get(&kp->map, session);
+	if (k) {
+		kp->recent = k;
+		kp->recent_session = session;
+	}
+	return k;
+}
+
+/* All of them, oldest first; `k` may be dropped meanwhile. */
+#define KEEPER_EACH(keeper, k, tmp) \
+	for ((k) = (struct kept *)(keeper)->map.first; \
+	    (k) && ((tmp) = (struct kept *)(k)->node.next, 1); (k) = (tmp))
 
 #endif

@@ -39,7 +39,7 @@ struct stall {				/* a reader that does not read */
 
 struct wedge {
 	struct engine *engine;
-	struct whos whos;
+	struct whos *whos;
 	struct stall stalls[MAX_STALLS];
 	uint32_t n_stalls;
 	struct waits *waiting;		/* oldest first */
@@ -53,8 +53,9 @@ new(struct engine *e, const struct limits *lim)
 {
 	struct wedge *r = xcalloc(1, sizeof *r);
 
+	(void)lim;
 	r->engine = e;
-	r->whos.max = lim->flows;
+	r->whos = engine_reader(e, &who_reader);
 	return r;
 }
 
@@ -63,7 +64,6 @@ free_rule(void *arg)
 {
 	struct wedge *r = arg;
 
-	who_fini(&r->whos);
 	free(r->waiting);
 	free(r);
 }
@@ -121,7 +121,7 @@ report(struct wedge *r, const struct stall *s)
 static void
 on_stall(struct wedge *r, const struct ev *e)
 {
-	const struct who *w = who_of(&r->whos, e->conn);
+	const struct who *w = who_of(r->whos, e->conn);
 	struct stall *s;
 
 	if (!e->u.stall.zero_window || e->session == 0 || e->stream == 0)
@@ -154,8 +154,8 @@ on_release(struct wedge *r, const struct ev *e, bool by_client)
 static void
 on_request(struct wedge *r, const struct ev *e)
 {
-	const struct asked *a = who_asked(&r->whos, e->conn, e->x);
-	const struct who *w = who_of(&r->whos, e->conn);
+	const struct asked *a = who_asked(r->whos, e->conn, e->x);
+	const struct who *w = who_of(r->whos, e->conn);
 
 	if (a == NULL || !a->post || a->modern || w == NULL)
 		return;
@@ -206,7 +206,6 @@ event(void *arg, const struct ev *e)
 {
 	struct wedge *r = arg;
 
-	who_event(&r->whos, e);
 	switch (e->type) {
 	case EV_REQUEST:
 		on_request(r, e);
@@ -242,7 +241,7 @@ const struct rule rule_wedge = {
 	.name = "session-wedge",
 	.summary = "a client that does not read blocks the requests of others",
 	.reference = "mcpdiag-analyze(1), DETECTORS, session-wedge",
-	.wants = WHO_WANTS | RULE_WANTS(EV_RESPONSE) | RULE_WANTS(EV_STALL) |
+	.wants = RULE_WANTS(EV_CONN_END) | RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_RESPONSE) | RULE_WANTS(EV_STALL) |
 	    RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_SSE) | RULE_WANTS(EV_COMMENT),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

@@ -2,20 +2,24 @@
 
 #include <stdlib.h>
 
+struct whos {
+	struct idmap map;
+	uint64_t max;
+	struct who *gone;		/* to be forgotten with the next event */
+};
+
 static void
 drop(struct whos *w, struct who *k)
 {
-	HASH_DEL(w->table, k);
+	w->gone = w->gone == k ? NULL : w->gone;
+	idmap_del(&w->map, &k->node);
 	free(k);
 }
 
 static struct who *
 find(const struct whos *w, uint32_t conn)
 {
-	struct who *k;
-
-	HASH_FIND(hh, w->table, &conn, sizeof conn, k);
-	return k;
+	return (struct who *)idmap_get(&w->map, conn);
 }
 
 static struct who *
@@ -25,11 +29,10 @@ get(struct whos *w, uint32_t conn)
 
 	if (k)
 		return k;
-	if (HASH_COUNT(w->table) >= w->max)
-		drop(w, w->table);	/* the oldest */
+	if (w->map.n && w->map.n >= w->max)
+		drop(w, (struct who *)w->map.first);	/* the oldest */
 	k = xcalloc(1, sizeof *k);
-	k->conn = conn;
-	HASH_ADD(hh, w->table, conn, sizeof k->conn, k);
+	idmap_put(&w->map, &k->node, conn);
 	return k;
 }
 
@@ -72,11 +75,25 @@ ask(struct who *k, const struct ev *e)
 	a->modern = modern_version(e->u.req.version);
 }
 
-void
-who_event(struct whos *w, const struct ev *e)
+static void *
+new(struct engine *e, const struct limits *lim)
 {
+	struct whos *w = xcalloc(1, sizeof *w);
+
+	(void)e;
+	w->max = lim->flows;
+	idmap_init(&w->map);
+	return w;
+}
+
+static void
+event(void *arg, const struct ev *e)
+{
+	struct whos *w = arg;
 	struct who *k;
 
+	if (w->gone)
+		drop(w, w->gone);
 	if (e->type == EV_CONN) {
 		k = get(w, e->conn);
 		k->server = map_digest(e->u.conn.server.p, e->u.conn.server.n);
@@ -89,9 +106,25 @@ who_event(struct whos *w, const struct ev *e)
 		k->closed |= (uint8_t)(1 << (e->dir == EV_S2C));
 		/* What its streams need was copied when they opened. */
 		if (k->closed == 3)
-			drop(w, k);
+			w->gone = k;
 	}
 }
+
+static void
+free_reader(void *arg)
+{
+	struct whos *w = arg;
+
+	while (w->map.first)
+		drop(w, (struct who *)w->map.first);
+	idmap_fini(&w->map);
+	free(w);
+}
+
+const struct reader who_reader = {
+	.wants = RULE_WANTS(EV_CONN) | RULE_WANTS(EV_CONN_END) | RULE_WANTS(EV_REQUEST),
+	.new = new, .event = event, .free = free_reader,
+};
 
 const struct who *
 who_of(const struct whos *w, uint32_t conn)
@@ -108,13 +141,6 @@ who_asked(const struct whos *w, uint32_t conn, uint32_t x)
 		if (k->asked[i].x == x && i < k->n_asked)
 			return &k->asked[i];
 	return NULL;
-}
-
-void
-who_fini(struct whos *w)
-{
-	while (w->table)
-		drop(w, w->table);
 }
 
 static bool

@@ -1,10 +1,11 @@
 /* rule_who: who is at the ends of a connection, and what was asked on it last.
- * Bounded: at `max` connections the oldest is forgotten.  Addresses and paths are
- * kept as digests; 0 is unknown. */
+ * Bounded: at the limit of connections the oldest is forgotten.  Addresses and
+ * paths are kept as digests; 0 is unknown.  Kept once for all rules. */
 #ifndef RULE_WHO_H
 #define RULE_WHO_H
 
 #include "mcpdiag/event.h"
+#include "mcpdiag/idmap.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/rule.h"
 
@@ -21,8 +22,7 @@ struct asked {
 };
 
 struct who {
-	UT_hash_handle hh;
-	uint32_t conn;
+	struct idnode node;	/* by the connection's number */
 	uint64_t server, host;	/* address and port; address of the client */
 	ns_t opened;		/* 0: before the capture */
 	struct asked asked[WHO_ASKED];
@@ -30,20 +30,16 @@ struct who {
 	uint8_t closed;		/* directions, a bit for each */
 };
 
-struct whos {
-	struct who *table;
-	uint64_t max;
-};
+struct whos;
 
-#define WHO_WANTS (RULE_WANTS(EV_CONN) | RULE_WANTS(EV_CONN_END) | RULE_WANTS(EV_REQUEST))
+/* Shared: to be had with engine_reader().  A connection of which both sides
+ * have closed is known until the next event. */
+extern const struct reader who_reader;
 
-/* To be called with each event, before anything else. */
-void who_event(struct whos *, const struct ev *);
 /* NULL when the connection is not known. */
 const struct who *who_of(const struct whos *, uint32_t conn);
 /* The request of that exchange, or NULL. */
 const struct asked *who_asked(const struct whos *, uint32_t conn, uint32_t x);
-void who_fini(struct whos *);
 
 /* 2026-07-28 or later, as MCP-Protocol-Version says. */
 bool modern_version(struct str version);

@@ -721,6 +721,119 @@ test_looks(void **state)
 	engine_free(e);
 }
 
+/* ---- facts that rules share ---- */
+
+struct count {
+	unsigned made, freed, seen, inner;
+};
+
+static struct count counts;
+
+static void *
+new_inner(struct engine *e, const struct limits *lim)
+{
+	(void)e;
+	(void)lim;
+	counts.made++;
+	return malloc(1);
+}
+
+static void
+see_inner(void *arg, const struct ev *e)
+{
+	(void)arg;
+	assert_int_equal(e->type, EV_SSE);
+	counts.inner++;
+}
+
+static void
+free_counted(void *arg)
+{
+	counts.freed++;
+	free(arg);
+}
+
+static const struct reader inner = {
+	.wants = RULE_WANTS(EV_SSE), .new = new_inner, .event = see_inner,
+	.free = free_counted,
+};
+
+static void *
+new_outer(struct engine *e, const struct limits *lim)
+{
+	void *p = malloc(1);
+
+	(void)lim;
+	assert_non_null(engine_reader(e, &inner));
+	counts.made++;
+	return p;
+}
+
+/* What it reads itself has seen the event before it. */
+static void
+see_outer(void *arg, const struct ev *e)
+{
+	(void)arg;
+	counts.seen++;
+	assert_int_equal(counts.inner, counts.seen - (e->type == EV_SSE ? 0 : 1));
+}
+
+static const struct reader outer = {
+	.wants = RULE_WANTS(EV_SSE) | RULE_WANTS(EV_COMMENT), .new = new_outer,
+	.event = see_outer, .free = free_counted,
+};
+
+static void *
+new_sharer(struct engine *e, const struct limits *lim)
+{
+	void *a = engine_reader(e, &outer), *b = engine_reader(e, &outer);
+
+	(void)lim;
+	assert_ptr_equal(a, b);
+	assert_ptr_not_equal(a, engine_reader(e, &inner));
+	return malloc(1);
+}
+
+static void
+see_last(void *arg, const struct ev *e)
+{
+	(void)arg;
+	(void)e;
+	assert_int_equal(counts.seen, 1);
+}
+
+static void
+free_sharer(void *arg)
+{
+	assert_int_equal(counts.freed, 0);	/* they outlive the rules */
+	free(arg);
+}
+
+static void
+test_reader(void **state)
+{
+	static const struct rule a = { .name = "a", .new = new_sharer, .event = see_last,
+	    .wants = RULE_WANTS(EV_SSE), .end = no_end, .free = free_sharer };
+	static const struct rule b = { .name = "b", .new = new_sharer, .event = see_last,
+	    .wants = RULE_WANTS(EV_SSE), .end = no_end, .free = free_sharer };
+	static const struct rule *const rules[] = { &a, &b, NULL };
+	struct limits lim;
+	struct engine *e;
+
+	(void)state;
+	limits_init(&lim);
+	counts = (struct count){ 0 };
+	e = engine_new(&lim, rules, ignore, NULL);
+	assert_int_equal(counts.made, 2);
+	engine_event(e, &(struct ev){ .type = EV_SSE, .t = NS_S });
+	engine_event(e, &(struct ev){ .type = EV_COMMENT, .t = NS_S });
+	engine_event(e, &(struct ev){ .type = EV_GAP, .t = NS_S });
+	assert_int_equal(counts.inner, 1);
+	assert_int_equal(counts.seen, 2);
+	engine_free(e);
+	assert_int_equal(counts.freed, 2);
+}
+
 int
 main(void)
 {
@@ -728,7 +841,7 @@ main(void)
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_draft),
 		cmocka_unit_test(test_add), cmocka_unit_test(test_tell),
 		cmocka_unit_test(test_wants),
-		cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_looks), cmocka_unit_test(test_reader),
 	};
 
 	return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
