@@ -39,7 +39,7 @@ find(const struct idtab *t, const struct idgen *g, uint64_t key)
 static void
 grow(const struct idtab *t, struct idgen *g)
 {
-	struct idgen bigger = { .cap = g->cap ? g->cap * 2 : 8, .n = g->n };
+	struct idgen bigger = { .cap = g->cap ? g->cap * 2 : 4, .n = g->n };
 
 	bigger.slot = xcalloc(bigger.cap, sizeof *bigger.slot);
 	for (uint32_t i = 0; i < g->cap; i++)

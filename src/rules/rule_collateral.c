@@ -17,7 +17,7 @@ struct ct {				/* one session */
 	struct kept of;
 	struct gets *gets;
 	uint32_t n_open, n_refused, n_ended, status, torn;
-	struct got first, last;		/* GETs that failed, in a row */
+	struct got *failed;		/* the first and last GET of a row; NULL: none */
 	struct at deleted;
 	uint64_t client;
 	uint32_t heir;			/* the session made instead */
@@ -46,6 +46,7 @@ told(const struct ct *s)
 static void
 free_session(struct kept *k)
 {
+	free(((struct ct *)k)->failed);
 	free(k);
 }
 
@@ -99,9 +100,11 @@ client(const struct collateral *r, const struct got *g)
 static void
 failed(struct collateral *r, struct ct *s, const struct got *g)
 {
+	if (s->failed == NULL)
+		s->failed = xmalloc(2 * sizeof *s->failed);
 	if (s->n_refused + s->n_ended == 0)
-		s->first = *g;
-	s->last = *g;
+		s->failed[0] = *g;
+	s->failed[1] = *g;
 	s->torn += got_torn(g);
 	s->client = client(r, g);
 	r->failing[r->n_failing++ % MAX_FAILING] = s->of.session;
@@ -145,7 +148,7 @@ well(const struct ct *s)
 	case 403: case 405: case 406: case 409:
 		return true;
 	default:
-		return p->ok.t >= s->first.request.t;
+		return p->ok.t >= s->failed[0].request.t;
 	}
 }
 
@@ -161,7 +164,7 @@ on_initialized(struct collateral *r, const struct got *g)
 
 		if (s == NULL || s->heir || s->of.session == g->session || s->client != who)
 			continue;
-		at = s->last.end.t ? s->last.end : s->last.head;
+		at = s->failed[1].end.t ? s->failed[1].end : s->failed[1].head;
 		if (g->request.t < at.t || g->request.t - at.t > SOON || s->seen > at.t ||
 		    (s->n_refused == 0 && s->n_ended < MIN_ENDS) || !well(s))
 			continue;
@@ -183,7 +186,7 @@ static void
 report(struct collateral *r, const struct ct *s, uint32_t times)
 {
 	enum confidence conf = times > 1 && !s->weak ? CONF_HIGH : CONF_MEDIUM;
-	struct at fail = s->last.end.t ? s->last.end : s->last.head;
+	struct at fail = s->failed[1].end.t ? s->failed[1].end : s->failed[1].head;
 	struct draft *d;
 
 	if (engine_inferred(r->engine, s->of.session))
@@ -210,16 +213,16 @@ report(struct collateral *r, const struct ct *s, uint32_t times)
 	draft_num(d, "new_session", s->heir);
 	draft_num(d, "sessions_given_up", times);
 	draft_bool(d, "deleted", s->deleted.t != 0);
-	draft_bool(d, "post_worked_meanwhile", told(s)->ok.t >= s->first.request.t);
-	if (s->last.agent)
-		draft_text(d, "user_agent", str_c(s->last.agent_text));
-	draft_evidence(d, s->first.request, "the first GET that fails");
+	draft_bool(d, "post_worked_meanwhile", told(s)->ok.t >= s->failed[0].request.t);
+	if (s->failed[1].agent)
+		draft_text(d, "user_agent", str_c(s->failed[1].agent_text));
+	draft_evidence(d, s->failed[0].request, "the first GET that fails");
 	draft_evidence(d, fail, "the last one fails");
 	draft_evidence(d, told(s)->ok, "a POST of the session is answered");
 	if (s->deleted.t)
 		draft_evidence(d, s->deleted, "the client deletes the session");
 	draft_evidence(d, s->left, "and initializes another");
-	draft_span(d, s->first.request, s->left);
+	draft_span(d, s->failed[0].request, s->left);
 	draft_count(d, 1, 0, 0);
 	draft_done(d);
 }

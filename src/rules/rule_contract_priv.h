@@ -138,8 +138,8 @@ struct attempt {			/* an initialize */
 
 struct cl {				/* a client: address, software, server */
 	struct idnode node;		/* by digest */
-	struct attempt at[8];
-	uint32_t n;
+	struct attempt *at;		/* 8 at most */
+	uint32_t n, cap;
 	uint32_t run;			/* attempts in a row given up at once */
 	struct at run_first;
 	bool per_call;			/* each of them had its one call */

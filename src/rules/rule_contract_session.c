@@ -15,6 +15,7 @@ drop_client(struct contract *c)
 	struct cl *oldest = (struct cl *)c->clients.first;
 
 	idmap_del(&c->clients, &oldest->node);
+	free(oldest->at);
 	free(oldest);
 }
 
@@ -89,6 +90,7 @@ on_initialize(struct contract *c, const struct cx *x, const struct ev *e)
 		return;
 	if (cl->n == ATTEMPTS)
 		judge_attempt(c, cl);
+	cl->at = xgrow(cl->at, cl->n, &cl->cap, sizeof *cl->at);
 	cl->at[cl->n++] = (struct attempt){ .x = x->x, .session = x->session,
 	    .at = { e->t, e->pkt } };
 	cl->last_init = e->t;

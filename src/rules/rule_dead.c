@@ -33,8 +33,8 @@ struct ds {				/* one session */
 	uint32_t status;
 	struct at first, last;
 	uint64_t client;
-	struct seen seen[MAX_SEEN];
-	uint32_t n_seen;
+	struct seen *seen;		/* the last place holds the last */
+	uint32_t n_seen, cap_seen;
 	bool recovered;
 	/* how its streams ended */
 	ns_t cut;
@@ -61,6 +61,7 @@ extern const struct rule rule_dead;
 static void
 free_session(struct kept *k)
 {
+	free(((struct ds *)k)->seen);
 	free(k);
 }
 
@@ -170,8 +171,10 @@ refused(struct dead *r, struct ds *s, const struct answer *a)
 	s->gets += a->asked.get;
 	s->inits += a->init;
 	s->maybe += a->outcome == ANSWER_MAYBE;
-	if (s->n_seen < MAX_SEEN)
+	if (s->n_seen < MAX_SEEN) {
+		s->seen = xgrow(s->seen, s->n_seen, &s->cap_seen, sizeof *s->seen);
 		s->n_seen++;
+	}
 	s->seen[s->n_seen - 1] = (struct seen){ a->at, a->status, a->asked.get, a->init };
 }
 

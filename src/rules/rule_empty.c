@@ -63,14 +63,14 @@ struct ea {				/* one session */
 	struct kept of;
 	struct loop *loops, *best;
 	uint32_t n_loops, cap_loops, next_loop;
-	struct seen recent[MAX_RECENT];
-	uint32_t n_recent, n_open;
+	struct seen *recent;		/* a ring */
+	uint32_t n_recent, cap_recent, n_open;
 	struct due *due;
 	uint32_t n_due, cap_due;
-	struct wrong wrong, worst;
+	struct wrong *wrong, *worst;	/* NULL: none */
 	struct idtab posts;		/* stream of a POST -> answered + 1 */
 	struct gets *gets;
-	struct got finished, finished_last;	/* empty answers to finished POSTs */
+	struct got *finished;		/* empty answers to finished POSTs: first, last */
 	uint32_t n_finished, n_gets, n_loops_fired;
 	bool invites;			/* some GET stream said to come back */
 	bool over;
@@ -99,6 +99,10 @@ free_session(struct kept *k)
 	free(s->loops);
 	free(s->best);
 	free(s->due);
+	free(s->recent);
+	free(s->wrong);
+	free(s->worst);
+	free(s->finished);
 	idtab_fini(&s->posts);
 	free(s);
 }
@@ -411,7 +415,7 @@ static void
 report_finished(struct empty *r, const struct ea *s)
 {
 	struct draft *d = draft_new(r->engine, &rule_empty, "finished-post", SEV_INFO,
-	    cap(r, s, CONF_HIGH, got_torn(&s->finished)), s->of.session);
+	    cap(r, s, CONF_HIGH, got_torn(&s->finished[0])), s->of.session);
 
 	draft_title(d, "the resume of an answered request was given an empty 200, %u time%s, "
 	    "and not repeated", s->n_finished, s->n_finished == 1 ? "" : "s");
@@ -419,9 +423,9 @@ report_finished(struct empty *r, const struct ea *s)
 	    "asks again it would be a loop.");
 	draft_fix(d, "Client: do not reconnect the stream of a POST whose response has "
 	    "arrived.");
-	draft_stream(d, s->finished.stream);
-	draft_evidence(d, s->finished.end, "stream %u ends empty", s->finished.stream);
-	draft_span(d, s->finished.request, s->finished_last.end);
+	draft_stream(d, s->finished[0].stream);
+	draft_evidence(d, s->finished[0].end, "stream %u ends empty", s->finished[0].stream);
+	draft_span(d, s->finished[0].request, s->finished[1].end);
 	draft_count(d, s->n_finished, 0, 0);
 	draft_done(d);
 }
@@ -464,9 +468,11 @@ judge(struct empty *r, struct ea *s, const struct due *d)
 	if (post && post->a == 1)
 		empty = false;
 	if (empty && post && g->data == 0 && !beside) {
-		if (s->n_finished++ == 0)
-			s->finished = *g;
-		s->finished_last = *g;
+		if (s->n_finished++ == 0) {
+			s->finished = xmalloc(2 * sizeof *s->finished);
+			s->finished[0] = *g;
+		}
+		s->finished[1] = *g;
 	}
 	if (empty) {
 		l = loop_of(s, g->lineage, 0, true);
@@ -502,9 +508,13 @@ judge_due(struct empty *r, struct ea *s, ns_t now)
 static void
 wrong_over(struct ea *s)
 {
-	if (s->wrong.n > s->worst.n)
+	if (s->wrong && (s->worst == NULL || s->wrong->n > s->worst->n)) {
+		free(s->worst);
 		s->worst = s->wrong;
-	s->wrong = (struct wrong){ 0 };
+	} else {
+		free(s->wrong);
+	}
+	s->wrong = NULL;
 }
 
 static void
@@ -514,8 +524,8 @@ close_session(struct empty *r, struct ea *s)
 	for (uint32_t i = 0; i < s->n_loops; i++)
 		loop_over(s, &s->loops[i]);
 	wrong_over(s);
-	if (s->worst.n >= MIN_WRONG)
-		report_wrong(r, s, &s->worst);
+	if (s->worst && s->worst->n >= MIN_WRONG)
+		report_wrong(r, s, s->worst);
 	if (s->best)
 		report_loop(r, s, s->best);
 	else if (s->n_finished)
@@ -528,11 +538,14 @@ close_session(struct empty *r, struct ea *s)
 static void
 on_refused(struct ea *s, const struct got *g)
 {
-	struct wrong *w = &s->wrong;
+	struct wrong *w;
 
 	if (g->status != 200 || !g->asks_stream ||
 	    (!g->named && told(s)->path && told(s)->path != g->path))
 		return;
+	if (s->wrong == NULL)
+		s->wrong = xcalloc(1, sizeof *s->wrong);
+	w = s->wrong;
 	if (w->n)
 		w->gaps[w->n_gaps++ % N_GAPS] = g->request.t - w->last.request.t;
 	if (w->n < N_KEPT)
@@ -544,6 +557,8 @@ on_refused(struct ea *s, const struct got *g)
 static void
 on_opened(struct ea *s, const struct got *g)
 {
+	s->recent = ring_room(s->recent, s->n_recent, MAX_RECENT, &s->cap_recent,
+	    sizeof *s->recent);
 	s->recent[s->n_recent++ % MAX_RECENT] = (struct seen){ g->x, g->lineage,
 	    g->request.t, g->head.t };
 	s->n_open++;

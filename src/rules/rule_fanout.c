@@ -25,10 +25,10 @@ struct generation {
 
 struct storm {				/* one session */
 	struct kept of;
-	uint32_t open[MAX_OPEN], n_open;
+	uint32_t *open, n_open, cap_open;
 	struct idtab posts;		/* lineages that began with a POST */
-	struct generation now, seen[MAX_SEEN];
-	uint32_t n_seen;		/* in a row, each larger than the last */
+	struct generation now, *seen;	/* MAX_SEEN at most */
+	uint32_t n_seen, cap_seen;	/* in a row, each larger than the last */
 	int64_t retry_ms;
 	struct at last_get;
 	bool torn;
@@ -45,8 +45,12 @@ extern const struct rule rule_fanout;
 static void
 free_session(struct kept *k)
 {
-	idtab_fini(&((struct storm *)k)->posts);
-	free(k);
+	struct storm *s = (struct storm *)k;
+
+	idtab_fini(&s->posts);
+	free(s->open);
+	free(s->seen);
+	free(s);
 }
 
 static void *
@@ -137,6 +141,7 @@ settle(struct storms *r, struct storm *s)
 			s->n_seen = 0;
 		return;
 	}
+	s->seen = ring_room(s->seen, s->n_seen, MAX_SEEN, &s->cap_seen, sizeof *s->seen);
 	s->seen[s->n_seen < MAX_SEEN ? s->n_seen : MAX_SEEN - 1] = g;
 	s->n_seen++;
 	report(r, s);
@@ -160,8 +165,10 @@ on_stream(struct storm *s, const struct ev *e)
 	if (!is_listener(e))
 		return;
 	s->torn |= (e->flags & (EVF_GAP | EVF_MIDSTREAM)) != 0;
-	if (s->n_open < MAX_OPEN)
+	if (s->n_open < MAX_OPEN) {
+		s->open = xgrow(s->open, s->n_open, &s->cap_open, sizeof *s->open);
 		s->open[s->n_open++] = e->stream;
+	}
 	if (s->now.ends == 0 || idtab_get(&s->posts, e->u.stream.lineage) ||
 	    idtab_get(&s->posts, e->u.stream.resumes) ||
 	    e->u.stream.requested < s->now.end.t)

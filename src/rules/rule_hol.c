@@ -30,9 +30,9 @@ struct block {				/* a POST that had to wait */
 
 struct hol {				/* one session */
 	struct kept of;
-	struct waits waiting[MAX_WAITING];
-	uint32_t n_waiting;
-	uint32_t open[MAX_OPEN], n_open;	/* GET streams */
+	struct waits *waiting;
+	uint32_t n_waiting, cap_waiting;
+	uint32_t *open, n_open, cap_open;	/* GET streams */
 	uint32_t stream, conn;		/* the first of them */
 	struct at head;
 	bool served;			/* a POST was answered beside it */
@@ -40,8 +40,8 @@ struct hol {				/* one session */
 	uint32_t was, due;		/* due: POSTs that waited for it */
 	struct at was_head, was_end;
 	bool failed, torn;
-	struct block seen[MAX_SEEN];
-	uint32_t n_seen, n_same;
+	struct block *seen;
+	uint32_t n_seen, cap_seen, n_same;
 	ns_t longest;
 };
 
@@ -57,7 +57,12 @@ extern const struct rule rule_hol;
 static void
 free_session(struct kept *k)
 {
-	free(k);
+	struct hol *s = (struct hol *)k;
+
+	free(s->waiting);
+	free(s->open);
+	free(s->seen);
+	free(s);
 }
 
 static void *
@@ -144,6 +149,7 @@ on_request(struct hols *r, struct hol *s, const struct ev *e)
 		return;
 	if (s->n_waiting == MAX_WAITING)
 		memmove(s->waiting, s->waiting + 1, --s->n_waiting * sizeof *s->waiting);
+	s->waiting = xgrow(s->waiting, s->n_waiting, &s->cap_waiting, sizeof *s->waiting);
 	s->waiting[s->n_waiting++] = (struct waits){ e->x, e->conn, { e->t, e->pkt } };
 }
 
@@ -154,6 +160,7 @@ on_stream(struct hol *s, const struct ev *e)
 		s->served = true;
 		return;
 	}
+	s->open = xgrow(s->open, s->n_open, &s->cap_open, sizeof *s->open);
 	s->open[s->n_open++] = e->stream;
 	if (s->n_open == 1) {
 		s->stream = e->stream;
@@ -213,8 +220,10 @@ on_response(struct hols *r, struct hol *s, const struct ev *e)
 		s->failed = true;
 	s->longest = e->t - w.asked.t > s->longest ? e->t - w.asked.t : s->longest;
 	s->n_same += w.conn == s->conn;
-	if (s->n_seen < MAX_SEEN)
+	if (s->n_seen < MAX_SEEN) {
+		s->seen = xgrow(s->seen, s->n_seen, &s->cap_seen, sizeof *s->seen);
 		s->seen[s->n_seen++] = (struct block){ w, { e->t, e->pkt } };
+	}
 	if (s->due == 0)
 		report(r, s);
 }

@@ -32,6 +32,7 @@ free_session(struct kept *k)
 	struct ic *s = (struct ic *)k;
 
 	free(s->cuts);
+	free(s->gets);
 	free(s);
 }
 
@@ -87,6 +88,12 @@ session(struct idle_cut *r, uint32_t n)
 		keeper_add(&r->sessions, &s->of, n);
 	}
 	return s;
+}
+
+static uint32_t
+n_gets(const struct ic *s)
+{
+	return s->n_gets < N_GETS ? s->n_gets : N_GETS;
 }
 
 static struct live *
@@ -204,6 +211,7 @@ on_request(struct idle_cut *r, const struct ev *e)
 		s->deleted = e->t;
 	if (!str_eq(e->u.req.method, STR("GET")))
 		return;
+	s->gets = ring_room(s->gets, s->n_gets, N_GETS, &s->cap_gets, sizeof *s->gets);
 	g = &s->gets[s->n_gets++ % N_GETS];
 	*g = (struct ic_get){ .x = e->x, .conn = e->conn, .request = e->t,
 	    .opened = w ? w->opened : 0 };
@@ -241,10 +249,10 @@ on_stream(struct idle_cut *r, const struct ev *e)
 	struct live *v;
 
 	if (is_listener(e)) {
-		for (uint32_t i = 0; i < N_GETS; i++) {
+		for (uint32_t i = 0; i < n_gets(s); i++) {
 			struct ic_get *g = &s->gets[i];
 
-			if (g->x != e->x || g->request == 0)
+			if (g->x != e->x)
 				continue;
 			g->head = e->t;
 			g->previous = e->u.stream.previous;
@@ -340,9 +348,8 @@ on_stream_end(struct idle_cut *r, const struct ev *e)
 		    .truncated = e->u.stream_end.end == EV_TRUNCATED,
 		    .post = v->kind == EV_POST_RESPONSE,
 		    .torn = ((v->flags | e->flags) & (EVF_GAP | EVF_MIDSTREAM)) != 0 };
-		for (uint32_t i = 0; i < N_GETS; i++)
-			if (s->gets[i].request)
-				couple(c, &s->gets[i]);
+		for (uint32_t i = 0; i < n_gets(s); i++)
+			couple(c, &s->gets[i]);
 		check_stop(r, c);
 		r->n_cuts++;
 		r->last_cut = e->t;

@@ -42,8 +42,8 @@ struct ic_get {			/* a GET of the session */
 struct ic {			/* one session */
 	struct kept of;
 	struct cut *cuts;
-	uint32_t n_cuts, cap_cuts, n_gets;
-	struct ic_get gets[N_GETS];
+	struct ic_get *gets;	/* a ring of N_GETS */
+	uint32_t n_cuts, cap_cuts, n_gets, cap_gets;
 	ns_t last_request, deleted;
 };
 

@@ -22,9 +22,15 @@ struct death {
 	struct got victim, by;
 };
 
+struct opening {			/* a GET that was answered */
+	uint32_t x;
+	ns_t request, head;
+};
+
 struct rk {				/* one session */
 	struct kept of;
-	struct got *refused, *opened, *due;	/* the first two are rings */
+	struct got *refused, *due;	/* the first is a ring, as is */
+	struct opening *opened;
 	uint32_t n_refused, n_opened, n_due, n, torn;
 	uint32_t cap_refused, cap_opened, cap_due, cap_kept;
 	struct death *kept, *last;
@@ -62,15 +68,6 @@ free_session(struct kept *k)
 	free(s->kept);
 	free(s->last);
 	free(s);
-}
-
-/* One more in a ring of MAX_RECENT, which is not all there from the start. */
-static void
-push(struct got **ring, uint32_t *n, uint32_t *cap, const struct got *g)
-{
-	if (*n < MAX_RECENT)
-		*ring = xgrow(*ring, *n, cap, sizeof **ring);
-	(*ring)[(*n)++ % MAX_RECENT] = *g;
 }
 
 static void *
@@ -158,22 +155,28 @@ report(struct kills *r, const struct rk *s)
 
 /* ---- ends ---- */
 
-static ns_t
-rtt(const struct got *g)
+static struct opening
+opening(const struct got *g)
 {
-	ns_t t = g->head.t - g->request.t;
+	return (struct opening){ g->x, g->request.t, g->head.t };
+}
+
+static ns_t
+rtt(const struct opening *o)
+{
+	ns_t t = o->head - o->request;
 
 	return t < 0 ? 0 : t > 500 * NS_MS ? 500 * NS_MS : t;
 }
 
 /* The end comes with that GET. */
 static bool
-with(const struct got *g, const struct got *by, ns_t near)
+with(const struct got *g, const struct opening *by, ns_t near)
 {
-	ns_t later = by->head.t > by->request.t ? by->head.t : by->request.t;
+	ns_t later = by->head > by->request ? by->head : by->request;
 
-	return by->x != g->x && by->request.t > g->head.t &&
-	    by->request.t <= g->end.t + EARLY && g->end.t <= later + near + 2 * rtt(by);
+	return by->x != g->x && by->request > g->head.t &&
+	    by->request <= g->end.t + EARLY && g->end.t <= later + near + 2 * rtt(by);
 }
 
 static bool
@@ -201,10 +204,12 @@ judge(struct kills *r, struct rk *s, const struct got *g)
 		if (with(g, &s->opened[i], TAKEN))
 			return;
 	n = s->n_refused < MAX_RECENT ? s->n_refused : MAX_RECENT;
-	for (uint32_t i = 0; i < n; i++)
-		if (with(g, &s->refused[i], NEAR) &&
-		    (by == NULL || s->refused[i].request.t > by->request.t))
+	for (uint32_t i = 0; i < n; i++) {
+		struct opening o = opening(&s->refused[i]);
+
+		if (with(g, &o, NEAR) && (by == NULL || o.request > by->request.t))
 			by = &s->refused[i];
+	}
 	if (by == NULL || s->deleted || shutdown(r, g))
 		return;
 	if (s->last == NULL)
@@ -232,6 +237,22 @@ judge_due(struct kills *r, struct rk *s, ns_t now)
 	}
 	r->pending -= s->n_due - left;
 	s->n_due = left;
+}
+
+static void
+on_refused(struct rk *s, const struct got *g)
+{
+	s->refused = ring_room(s->refused, s->n_refused, MAX_RECENT, &s->cap_refused,
+	    sizeof *s->refused);
+	s->refused[s->n_refused++ % MAX_RECENT] = *g;
+}
+
+static void
+on_opened(struct rk *s, const struct got *g)
+{
+	s->opened = ring_room(s->opened, s->n_opened, MAX_RECENT, &s->cap_opened,
+	    sizeof *s->opened);
+	s->opened[s->n_opened++ % MAX_RECENT] = opening(g);
 }
 
 static void
@@ -263,10 +284,10 @@ event(void *arg, const struct ev *e)
 	switch (step) {
 	case STEP_REFUSED:
 		if (g->status >= 400)
-			push(&s->refused, &s->n_refused, &s->cap_refused, g);
+			on_refused(s, g);
 		break;
 	case STEP_OPENED:
-		push(&s->opened, &s->n_opened, &s->cap_opened, g);
+		on_opened(s, g);
 		break;
 	case STEP_ENDED:
 		on_ended(r, s, g);

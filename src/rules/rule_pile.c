@@ -36,8 +36,8 @@ struct pile {			/* one session */
 	uint32_t evicted;	/* silent ones that the server ended at its cap */
 	/* at the worst moment */
 	uint32_t most, most_posts, most_open;
-	struct shadow seen[SHADOW_CAP];
-	uint32_t n_seen;
+	struct shadow *seen;	/* SHADOW_CAP at most */
+	uint32_t n_seen, cap_seen;
 	struct at first, last;
 	bool torn, told;
 };
@@ -56,6 +56,7 @@ free_session(struct kept *k)
 	struct pile *s = (struct pile *)k;
 
 	free(s->open);
+	free(s->seen);
 	idtab_fini(&s->posts);
 	free(s);
 }
@@ -210,8 +211,10 @@ take_stock(struct piles *r, struct pile *s, struct at now)
 		s->torn |= (o->flags & (EVF_GAP | EVF_MIDSTREAM)) != 0;
 		if (o->head.t < s->first.t)
 			s->first = o->head;
-		if (s->n_seen < SHADOW_CAP && (o->of_post || s->most_posts < MIN_SHADOWS))
-			s->seen[s->n_seen++] = *o;
+		if (s->n_seen == SHADOW_CAP || (!o->of_post && s->most_posts >= MIN_SHADOWS))
+			continue;
+		s->seen = xgrow(s->seen, s->n_seen, &s->cap_seen, sizeof *s->seen);
+		s->seen[s->n_seen++] = *o;
 	}
 	if (!before)
 		report(r, s, true);

@@ -34,10 +34,9 @@ struct killing {
 
 struct pk {				/* one session */
 	struct kept of;
-	struct ping pings[MAX_PINGS];	/* oldest first */
-	uint32_t n_pings;
-	struct killing kills[MAX_KILLS];
-	uint32_t n_kills;
+	struct ping *pings;		/* oldest first */
+	struct killing *kills;
+	uint32_t n_pings, cap_pings, n_kills, cap_kills;
 	struct at last_get;		/* the last GET asked for */
 	uint64_t answered, refused;
 	ns_t last_post;
@@ -55,7 +54,11 @@ extern const struct rule rule_ping;
 static void
 free_session(struct kept *k)
 {
-	free(k);
+	struct pk *s = (struct pk *)k;
+
+	free(s->pings);
+	free(s->kills);
+	free(s);
 }
 
 static void *
@@ -112,7 +115,7 @@ survived(struct pk *s, ns_t now)
 static bool
 steady(const struct pk *s)
 {
-	ns_t a = s->kills[0].end.t - s->kills[0].ping.at.t;
+	ns_t a = s->n_kills ? s->kills[0].end.t - s->kills[0].ping.at.t : 0;
 
 	for (uint32_t i = 1; i < s->n_kills; i++) {
 		ns_t b = s->kills[i].end.t - s->kills[i].ping.at.t;
@@ -197,6 +200,7 @@ on_ping(struct pk *s, const struct ev *e)
 
 	if (s->n_pings == MAX_PINGS)
 		forget(s, 0);
+	s->pings = xgrow(s->pings, s->n_pings, &s->cap_pings, sizeof *s->pings);
 	p = &s->pings[s->n_pings++];
 	*p = (struct ping){ .stream = e->stream, .at = { e->t, e->pkt },
 	    .id = map_digest(e->u.msg.id.p, n) };
@@ -236,6 +240,13 @@ on_message(struct pings *r, const struct ev *e)
 	}
 }
 
+static struct killing *
+kill_of(struct pk *s)
+{
+	s->kills = xgrow(s->kills, s->n_kills, &s->cap_kills, sizeof *s->kills);
+	return &s->kills[s->n_kills++];
+}
+
 static void
 on_stream_end(struct pings *r, struct pk *s, const struct ev *e)
 {
@@ -256,7 +267,7 @@ on_stream_end(struct pings *r, struct pk *s, const struct ev *e)
 		    !s->leaving && s->n_kills < MAX_KILLS &&
 		    e->t - s->pings[i].at.t >= FLIGHT &&
 		    !engine_gaps(r->engine, s->pings[i].at.t)) {
-			k = &s->kills[s->n_kills++];
+			k = kill_of(s);
 			*k = (struct killing){ s->pings[i], { e->t, e->pkt }, { 0, 0 },
 			    false };
 		}
@@ -281,8 +292,7 @@ on_gone(struct pings *r, struct pk *s, const struct ev *e)
 	} else if (s->n_pings && s->n_kills < MAX_KILLS &&
 	    e->t - s->pings[0].at.t >= FLIGHT &&
 	    !engine_gaps(r->engine, s->pings[0].at.t)) {
-		s->kills[s->n_kills++] = (struct killing){ s->pings[0], { 0, 0 }, at,
-		    false };
+		*kill_of(s) = (struct killing){ s->pings[0], { 0, 0 }, at, false };
 		s->n_pings = 0;
 	} else {
 		return;

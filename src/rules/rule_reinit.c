@@ -33,8 +33,8 @@ struct client {			/* of one server */
 	ns_t shortest, longest;	/* between two of them */
 	uint32_t session;	/* of the first one */
 	uint32_t status;	/* of the last failure; 0: its stream ended */
-	struct seen seen[MAX_SEEN];
-	uint32_t n_seen;
+	struct seen *seen;
+	uint32_t n_seen, cap_seen;
 	bool storm, torn;
 };
 
@@ -81,6 +81,7 @@ static void
 drop_client(struct reinit *r, struct client *c)
 {
 	idmap_del(&r->clients, &c->node);
+	free(c->seen);
 	free(c);
 }
 
@@ -141,8 +142,10 @@ key_of(const struct reinit *r, const struct answer *a)
 static void
 see(struct client *c, struct at at, uint32_t status, uint32_t session, bool init)
 {
-	if (c->n_seen < MAX_SEEN)
-		c->seen[c->n_seen++] = (struct seen){ at, status, session, init };
+	if (c->n_seen == MAX_SEEN)
+		return;
+	c->seen = xgrow(c->seen, c->n_seen, &c->cap_seen, sizeof *c->seen);
+	c->seen[c->n_seen++] = (struct seen){ at, status, session, init };
 }
 
 static void

@@ -36,15 +36,17 @@ struct many {				/* times one thing has happened */
 	int64_t retry_ms;		/* the least asked for */
 };
 
+enum back { EARLY_BACK, LATE_BACK };
+
 struct rv {				/* one session */
 	struct kept of;
-	struct timed *live, ended[MAX_ENDED];
-	uint32_t n_live, cap_live, n_ended, ring;
+	struct timed *live, *ended;	/* MAX_ENDED of the latter, a ring */
+	uint32_t n_live, cap_live, n_ended, cap_ended, ring;
 	int64_t retry_ms;		/* the last told by any stream, -1 none */
 	struct at last_get;		/* the last GET asked for */
 	uint32_t last_get_x;
 	bool must;			/* negotiated 2025-11-25 */
-	struct many early, late;
+	struct many *many[2];		/* early, late; NULL: never yet */
 };
 
 struct retries {
@@ -57,8 +59,13 @@ extern const struct rule rule_retry;
 static void
 free_session(struct kept *k)
 {
-	free(((struct rv *)k)->live);
-	free(k);
+	struct rv *s = (struct rv *)k;
+
+	free(s->live);
+	free(s->ended);
+	free(s->many[EARLY_BACK]);
+	free(s->many[LATE_BACK]);
+	free(s);
 }
 
 static void *
@@ -105,15 +112,17 @@ live(struct rv *s, uint32_t stream)
 /* ---- the verdict ---- */
 
 static void
-report(struct retries *r, const struct rv *s, bool late, bool early_word)
+report(struct retries *r, const struct rv *s, enum back back, bool early_word)
 {
-	const struct many *m = late ? &s->late : &s->early;
+	const struct many *m = s->many[back];
 	enum confidence conf = CONF_HIGH;
-	uint64_t kept = m->n < MAX_SEEN ? m->n : MAX_SEEN;
+	bool late = back == LATE_BACK;
 	struct draft *d;
+	uint64_t kept;
 
-	if (m->n < MIN_TIMES)
+	if (m == NULL || m->n < MIN_TIMES)
 		return;
+	kept = m->n < MAX_SEEN ? m->n : MAX_SEEN;
 	if (engine_gaps(r->engine, m->seen[0].was.head.t))
 		conf = CONF_MEDIUM;
 	if (engine_inferred(r->engine, s->of.session))
@@ -157,10 +166,15 @@ report(struct retries *r, const struct rv *s, bool late, bool early_word)
 }
 
 static void
-count(struct retries *r, struct rv *s, struct many *m, const struct timed *t,
+count(struct retries *r, struct rv *s, enum back what, const struct timed *t,
     int64_t retry_ms, struct at back)
 {
 	ns_t delay = back.t - t->end.t;
+	struct many *m;
+
+	if (s->many[what] == NULL)
+		s->many[what] = xcalloc(1, sizeof *m);
+	m = s->many[what];
 
 	if (m->n == 0) {
 		m->least = m->most = delay;
@@ -171,7 +185,7 @@ count(struct retries *r, struct rv *s, struct many *m, const struct timed *t,
 	m->retry_ms = retry_ms < m->retry_ms ? retry_ms : m->retry_ms;
 	m->seen[m->n < MAX_SEEN ? m->n : MAX_SEEN - 1] = (struct seen){ *t, back };
 	if (++m->n == MIN_TIMES)
-		report(r, s, m == &s->late, true);
+		report(r, s, what, true);
 }
 
 /* The stream that this GET resumes was ended by the server after it had told its
@@ -189,9 +203,9 @@ judge(struct retries *r, struct rv *s, struct timed t, const struct ev *e)
 	if (delay < 0)			/* asked for before the end: no reconnect */
 		return;
 	if (delay < least * NS_MS - EARLY)
-		count(r, s, &s->early, &t, least, back);
+		count(r, s, EARLY_BACK, &t, least, back);
 	else if (delay > 2 * most * NS_MS + LATE)
-		count(r, s, &s->late, &t, most, back);
+		count(r, s, LATE_BACK, &t, most, back);
 }
 
 /* ---- events ---- */
@@ -239,6 +253,8 @@ on_stream_end(struct rv *s, const struct ev *e)
 	/* A resume after the response is a fault of another kind. */
 	if (server && t->retry_ms >= 0 && !e->u.stream_end.had_response &&
 	    !(e->flags & (EVF_GAP | EVF_MIDSTREAM | EVF_INFERRED)) && !taken_over(s, t, e)) {
+		s->ended = ring_room(s->ended, s->n_ended, MAX_ENDED, &s->cap_ended,
+		    sizeof *s->ended);
 		if (s->n_ended < MAX_ENDED)
 			s->ended[s->n_ended++] = *t;
 		else
@@ -265,8 +281,8 @@ on_sse(struct rv *s, const struct ev *e)
 static void
 close_session(struct retries *r, struct rv *s)
 {
-	report(r, s, false, false);
-	report(r, s, true, false);
+	report(r, s, EARLY_BACK, false);
+	report(r, s, LATE_BACK, false);
 	keeper_drop(&r->sessions, &s->of);
 }
 

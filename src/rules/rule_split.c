@@ -29,8 +29,8 @@ struct sb {				/* one session */
 	bool several_conns, torn;
 	uint32_t open_gets;
 	bool get_open;			/* while it was not known */
-	struct seen seen[MAX_SEEN];
-	uint32_t n_seen;
+	struct seen *seen;
+	uint32_t n_seen, cap_seen;
 	struct at first, end;		/* of the alternation */
 	uint32_t status;
 };
@@ -46,6 +46,7 @@ extern const struct rule rule_split;
 static void
 free_session(struct kept *k)
 {
+	free(((struct sb *)k)->seen);
 	free(k);
 }
 
@@ -160,8 +161,10 @@ on_answer(struct split *r, const struct answer *a)
 			s->first = a->at;
 	}
 	s->switches += known && s->last == UNKNOWN;
-	if ((known ? KNOWN : UNKNOWN) != s->last && s->n_seen < MAX_SEEN)
+	if ((known ? KNOWN : UNKNOWN) != s->last && s->n_seen < MAX_SEEN) {
+		s->seen = xgrow(s->seen, s->n_seen, &s->cap_seen, sizeof *s->seen);
 		s->seen[s->n_seen++] = (struct seen){ a->at, a->status };
+	}
 	s->last = known ? KNOWN : UNKNOWN;
 	s->end = a->at;
 	if (known && s->switches >= MIN_SWITCHES)

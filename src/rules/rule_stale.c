@@ -21,7 +21,7 @@ struct slot {				/* one dead stream, and what it blocked */
 
 struct ss {				/* one session */
 	struct kept of;
-	struct slot slot, worst;
+	struct slot *slot, *worst;	/* NULL: none */
 	struct gets *gets;
 	uint32_t n_open, n_slots, n_refused;
 };
@@ -45,6 +45,8 @@ free_session(struct kept *k)
 {
 	struct ss *s = (struct ss *)k;
 
+	free(s->slot);
+	free(s->worst);
 	free(s);
 }
 
@@ -94,7 +96,7 @@ held(const struct slot *l)
 static int
 alive(const struct ss *s)
 {
-	ns_t since = s->slot.kept[0].request.t;
+	ns_t since = s->slot->kept[0].request.t;
 	const struct posts *p = told(s);
 
 	if (p->n_ok && p->ok.t >= since)
@@ -175,11 +177,14 @@ report(struct stale *r, const struct ss *s, const struct slot *l, enum confidenc
 static void
 judge(struct stale *r, struct ss *s)
 {
-	const struct slot *l = &s->slot;
+	const struct slot *l = s->slot;
 	enum confidence conf;
-	int well = l->next.stream && l->last.status == 409 ? 2 : alive(s);
+	int well;
 
-	if (l->n == 0 || l->last.request.t - l->dead.end.t < AFTER || well < 0)
+	if (l == NULL || l->n == 0)
+		return;
+	well = l->next.stream && l->last.status == 409 ? 2 : alive(s);
+	if (l->last.request.t - l->dead.end.t < AFTER || well < 0)
 		return;
 	/* Only 409 says by itself that it is about a place; and where a GET with
 	 * another cursor is accepted, it was the cursor that was refused. */
@@ -193,9 +198,11 @@ judge(struct stale *r, struct ss *s)
 		conf = CONF_LOW;
 	else if (conf > CONF_MEDIUM && (l->torn || !engine_complete(r->engine, s->of.session)))
 		conf = CONF_MEDIUM;	/* an older stream may hold the place */
-	if (s->worst.n == 0 || held(l) > held(&s->worst))
-		s->worst = *l;
-	report(r, s, &s->worst, conf);
+	if (s->worst == NULL || held(l) > held(s->worst)) {
+		s->worst = s->worst ? s->worst : xmalloc(sizeof *s->worst);
+		*s->worst = *l;
+	}
+	report(r, s, s->worst, conf);
 }
 
 /* ---- events ---- */
@@ -203,9 +210,9 @@ judge(struct stale *r, struct ss *s)
 static void
 on_refused(struct ss *s, const struct got *g)
 {
-	struct slot *l = &s->slot;
+	struct slot *l = s->slot;
 
-	if (l->dead.stream == 0 || s->n_open || cursor_of_post(s->gets, s->of.session, g->cursor))
+	if (l == NULL || s->n_open || cursor_of_post(s->gets, s->of.session, g->cursor))
 		return;
 	if (g->status != 409 && ((g->status != 400 && g->status != 500) ||
 	    (g->cursor && !cursor_of_get(s->gets, s->of.session, g->cursor))))
@@ -225,11 +232,12 @@ on_refused(struct ss *s, const struct got *g)
 static void
 on_opened(struct stale *r, struct ss *s, const struct got *g)
 {
-	if (s->slot.n && g->request.t > s->slot.last.head.t) {
-		s->slot.next = *g;
+	if (s->slot && s->slot->n && g->request.t > s->slot->last.head.t) {
+		s->slot->next = *g;
 		judge(r, s);
 	}				/* else it was what held the place */
-	s->slot = (struct slot){ .n = 0 };
+	free(s->slot);
+	s->slot = NULL;
 	s->n_open++;
 }
 
@@ -240,7 +248,10 @@ on_ended(struct stale *r, struct ss *s, const struct got *g)
 	if (g->of_post || g->how == EV_LOST || g->how == EV_OPEN)
 		return;
 	judge(r, s);
-	s->slot = (struct slot){ .dead = *g, .torn = got_torn(g) };
+	free(s->slot);
+	s->slot = xcalloc(1, sizeof *s->slot);
+	s->slot->dead = *g;
+	s->slot->torn = got_torn(g);
 }
 
 static void

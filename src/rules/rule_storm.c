@@ -55,7 +55,8 @@ struct cycle {				/* one kind of list */
 
 struct st {				/* one session */
 	struct kept of;
-	struct run kinds[MAX_KINDS];
+	struct run *kinds;		/* MAX_KINDS at most */
+	uint32_t n_kinds, cap_kinds;
 	struct cycle cycles[N_LISTS];
 	uint32_t sse_stream, new_stream, flags, stream;
 	ns_t new_head;
@@ -74,6 +75,7 @@ const struct rule rule_storm;
 static void
 free_session(struct kept *k)
 {
+	free(((struct st *)k)->kinds);
 	free(k);
 }
 
@@ -204,13 +206,17 @@ report_feedback(struct storm *r, const struct st *s, const struct cycle *c, enum
 static struct run *
 run_of(struct st *s, uint64_t hash)
 {
-	struct run *oldest = &s->kinds[0];
+	struct run *oldest = s->kinds;
 
-	for (int i = 0; i < MAX_KINDS; i++) {
-		if (s->kinds[i].n && s->kinds[i].hash == hash)
+	for (uint32_t i = 0; i < s->n_kinds; i++) {
+		if (s->kinds[i].hash == hash)
 			return &s->kinds[i];
 		if (s->kinds[i].last.t < oldest->last.t)
 			oldest = &s->kinds[i];
+	}
+	if (s->n_kinds < MAX_KINDS) {
+		s->kinds = xgrow(s->kinds, s->n_kinds, &s->cap_kinds, sizeof *s->kinds);
+		oldest = &s->kinds[s->n_kinds++];
 	}
 	*oldest = (struct run){ .hash = hash, .list = N_LISTS };
 	return oldest;
@@ -295,8 +301,8 @@ on_list(struct st *s, uint32_t x, uint64_t size, ns_t now)
 		if (c->size && c->size != size) {
 			c->now = 0;
 			c->listed = false;
-			for (int j = 0; j < MAX_KINDS; j++)
-				if (s->kinds[j].n && s->kinds[j].list == (enum list)i)
+			for (uint32_t j = 0; j < s->n_kinds; j++)
+				if (s->kinds[j].list == (enum list)i)
 					s->kinds[j].lists_differ = true;
 		}
 		c->size = size;

@@ -26,6 +26,12 @@ median(const ns_t *v, uint32_t n, ns_t *min, ns_t *max)
 	return mid;
 }
 
+void *
+ring_room(void *ring, uint32_t n, uint32_t max, uint32_t *cap, size_t size)
+{
+	return n < max ? xgrow(ring, n, cap, size) : ring;
+}
+
 bool
 is_listener(const struct ev *e)
 {

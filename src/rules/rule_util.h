@@ -9,6 +9,10 @@
 /* Median of n > 0 values, which are left as they are; the extremes too. */
 ns_t median(const ns_t *v, uint32_t n, ns_t *min, ns_t *max);
 
+/* A ring of `max`, which is not all there from the start: room for the n-th
+ * entry, at n % max. */
+void *ring_room(void *ring, uint32_t n, uint32_t max, uint32_t *cap, size_t size);
+
 /* EV_STREAM of a GET stream that belongs to a session. */
 bool is_listener(const struct ev *);
 
