@@ -1,9 +1,9 @@
 /* session-leak: sessions are created and never ended.  DETECTORS "session-leak".
  *
  * Judged for each client software of a server, at the end: a session counts as
- * left behind when it was not deleted, was not answered 404, has no open stream, was
- * asked nothing for a minute, and was in use for less than five minutes: who comes
- * back for hours may come again. */
+ * left behind when it was not deleted, was not answered 404, has no open stream and
+ * has had none for a minute, was asked nothing for a minute, and was in use for less
+ * than five minutes: who comes back, or listens, for hours may come again. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,8 +13,8 @@
 
 #define MIN_SESSIONS 10
 #define MIN_TIME (600 * NS_S)
-#define IN_USE (60 * NS_S)	/* since its last request */
-#define LONG_USE (300 * NS_S)	/* from its first request to its last */
+#define IN_USE (60 * NS_S)	/* since it was used last */
+#define LONG_USE (300 * NS_S)	/* from its first use to its last */
 #define MAX_SHOWN 8
 
 struct sl {			/* one session */
@@ -22,7 +22,7 @@ struct sl {			/* one session */
 	uint64_t software;	/* of client and server */
 	char client[48];
 	struct at born;
-	ns_t asked;		/* its last request */
+	ns_t used;		/* its last request, or end of a stream */
 	uint32_t open, del_x;
 	bool ended, refused, known;
 };
@@ -125,7 +125,7 @@ count(struct leak *r, struct idmap *all, const struct sl *s, ns_t now)
 	w->first = s->born.t < w->first->born.t ? s : w->first;
 	if (s->ended) {
 		w->ended++;
-	} else if (s->open || now - s->asked < IN_USE || s->asked - s->born.t >= LONG_USE) {
+	} else if (s->open || now - s->used < IN_USE || s->used - s->born.t >= LONG_USE) {
 		w->used++;
 	} else {
 		if (w->left < MAX_SHOWN)
@@ -168,7 +168,7 @@ on_session(struct leak *r, const struct ev *e)
 	if (s == NULL) {
 		s = xcalloc(1, sizeof *s);
 		s->born = (struct at){ e->t, e->pkt };
-		s->asked = e->t;
+		s->used = e->t;
 		keeper_add(&r->sessions, &s->of, e->session);
 	}
 	digest_init(&d);
@@ -197,7 +197,7 @@ event(void *arg, const struct ev *e)
 	if ((s = (struct sl *)keeper_find(&r->sessions, e->session)) == NULL)
 		return;
 	if (e->type == EV_REQUEST) {
-		s->asked = e->t;
+		s->used = e->t;
 		if (str_eq(e->u.req.method, STR("DELETE")))
 			s->del_x = e->x;
 	} else if (e->type == EV_RESPONSE) {
@@ -209,6 +209,7 @@ event(void *arg, const struct ev *e)
 		s->open++;
 	} else if (e->type == EV_STREAM_END && e->u.stream_end.end != EV_OPEN && s->open) {
 		s->open--;
+		s->used = e->t;
 	}
 }
 
