@@ -132,6 +132,22 @@ sum_up(const struct idle_cut *r, struct found *f)
 	free(v);
 }
 
+/* What began at about one time and ended at about another is as old as each other,
+ * and that says nothing of a timer: a server that ends all its streams in a minute. */
+static bool
+one_time(const struct found *f)
+{
+	ns_t first = INT64_MAX, last = INT64_MIN;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		ns_t began = f->cuts[i]->at.t - measure(f->cuts[i], f->timer);
+
+		first = began < first ? began : first;
+		last = began > last ? began : last;
+	}
+	return f->n && last - first < 2 * (f->max - f->min);
+}
+
 /* The cuts that agree with each other on that timer; false if they are too few,
  * or too few of those that it could be about. */
 static bool
@@ -156,7 +172,7 @@ agree(const struct idle_cut *r, struct cut **all, uint32_t n, enum timer timer, 
 			f->cuts[f->n++] = all[i];
 	}
 	sum_up(r, f);
-	return f->occasions >= MIN_CUTS && f->n * 5 >= could * 3;
+	return f->occasions >= MIN_CUTS && f->n * 5 >= could * 3 && !one_time(f);
 }
 
 static bool
