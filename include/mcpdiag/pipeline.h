@@ -14,7 +14,6 @@
 struct pipeline_opts {
 	struct limits limits;
 	bool show_secrets;
-	bool all_detectors;	/* rules_table, not just rules_core */
 	struct bpf *filter;	/* NULL: everything passes; not owned */
 	ev_fn *tap;		/* sees every event, findings too; or NULL */
 	void *arg;

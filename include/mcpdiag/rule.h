@@ -29,10 +29,8 @@ struct rule {
 	void (*free)(void *);
 };
 
-/* All of them, and those that run unless more is asked for: what the others
- * cost in time and memory is several times as much.  NULL-terminated. */
+/* All of them, NULL-terminated. */
 extern const struct rule *const rules_table[];
-extern const struct rule *const rules_core[];
 
 /* Facts that several rules look at, kept once: no verdict lives in them.  The
  * engine makes one of each kind for the first rule that asks, shows it each

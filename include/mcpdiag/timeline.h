@@ -99,9 +99,6 @@ void timeline_pick(struct timeline *, uint32_t session, uint32_t stream);
 void timeline_show_picked(struct timeline *);
 /* The EV_END totals (all zero before it). */
 const struct ev *timeline_total(const struct timeline *);
-/* How many faults were not looked for; 0 until it is told. */
-void timeline_not_looked_for(struct timeline *, uint32_t n);
-uint32_t timeline_unlooked(const struct timeline *);
 uint64_t timeline_dropped_streams(const struct timeline *);
 uint64_t timeline_dropped_sessions(const struct timeline *);
 

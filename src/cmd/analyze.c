@@ -27,7 +27,7 @@ enum {
 	O_FILTER = OPT_OWN, O_READ, O_FORMAT, O_OUTPUT, O_COUNT, O_QUIET,
 	O_VERBOSE, O_LINES, O_NUMERIC, O_COLOR, O_FAIL_ON, O_REQUIRE_MCP,
 	O_ALLOW_INCOMPLETE, O_LINT, O_LIMIT, O_SHOW_SECRETS, O_KEYLOG, O_DIVIDE,
-	O_ONLY, O_IGNORE, O_WHERE, O_BASELINE, O_WRITE_BASELINE, O_ALL,
+	O_ONLY, O_IGNORE, O_WHERE, O_BASELINE, O_WRITE_BASELINE,
 };
 
 static const struct opt options[] = {
@@ -44,7 +44,6 @@ static const struct opt options[] = {
 	{ O_NUMERIC, 'n', "numeric", NULL, "no effect: names are never looked up" },
 	{ O_COLOR, 0, "color", "WHEN", "auto (default), always or never" },
 	{ O_FAIL_ON, 0, "fail-on", "LEVEL", "exit 1 from: info, warning, error (default), none" },
-	{ O_ALL, 0, "all-detectors", NULL, "look for all faults; slower, and takes more memory" },
 	{ O_ONLY, 0, "only", "DETECTOR,...", "findings of these only; DETECTOR/VARIANT too" },
 	{ O_IGNORE, 0, "ignore", "DETECTOR,...", "no findings of these" },
 	{ O_BASELINE, 0, "baseline", "FILE", "known findings: neither shown nor counted" },
@@ -256,7 +255,7 @@ set(struct run *r, int id, const char *arg)
 		r->lines = true;
 		return 0;
 	case O_LINT:
-		r->lint = r->pipe.all_detectors = true;
+		r->lint = true;
 		return 0;
 	case O_NUMERIC:
 		return 0;
@@ -264,11 +263,7 @@ set(struct run *r, int id, const char *arg)
 		return set_color(r, arg);
 	case O_FAIL_ON:
 		return set_fail_on(r, arg);
-	case O_ALL:
-		r->pipe.all_detectors = true;
-		return 0;
 	case O_ONLY:
-		r->pipe.all_detectors = true;
 		return gate_add(&r->gate.only, "--only", arg) ? 0 : STATUS_USAGE;
 	case O_IGNORE:
 		return gate_add(&r->gate.ignore, "--ignore", arg) ? 0 : STATUS_USAGE;

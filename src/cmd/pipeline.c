@@ -125,16 +125,6 @@ on_expect(const void *conn, int stage)
 	observe_expect(conn, stage);
 }
 
-static uint32_t
-count(const struct rule *const *rules)
-{
-	uint32_t n = 0;
-
-	while (rules[n])
-		n++;
-	return n;
-}
-
 struct pipeline *
 pipeline_new(const struct pipeline_opts *opts)
 {
@@ -144,11 +134,7 @@ pipeline_new(const struct pipeline_opts *opts)
 
 	p->opts = *opts;
 	p->timeline = timeline_new(&opts->limits);
-	p->engine = engine_new(&opts->limits,
-	    opts->all_detectors ? rules_table : rules_core, from_engine, p);
-	if (!opts->all_detectors)
-		timeline_not_looked_for(p->timeline,
-		    count(rules_table) - count(rules_core));
+	p->engine = engine_new(&opts->limits, rules_table, from_engine, p);
 	p->model = model_new(&opts->limits, opts->show_secrets, from_model,
 	    p->engine);
 	p->observe = observe_new(&opts->limits, p->model);

@@ -28,7 +28,7 @@
 enum {
 	O_INTERFACE = OPT_OWN, O_READ, O_FILTER, O_WRITE, O_SIZE, O_FILES, O_COUNT,
 	O_DURATION, O_SNAPLEN, O_BUFFER, O_PROMISC, O_USER, O_LIST, O_FORMAT, O_QUIET,
-	O_COLOR, O_FAIL_ON, O_LIMIT, O_SHOW_SECRETS, O_ALL,
+	O_COLOR, O_FAIL_ON, O_LIMIT, O_SHOW_SECRETS,
 };
 
 static const struct opt options[] = {
@@ -47,7 +47,6 @@ static const struct opt options[] = {
 	{ O_USER, 'Z', "user", "NAME", "as root: become NAME before parsing; root: stay" },
 	{ O_FORMAT, 'T', "format", "FORMAT", "text (default) or ndjson" },
 	{ O_QUIET, 'q', "quiet", NULL, "findings only" },
-	{ O_ALL, 0, "all-detectors", NULL, "look for all faults; slower, and takes more memory" },
 	{ O_COLOR, 0, "color", "WHEN", "auto (default), always or never" },
 	{ O_FAIL_ON, 0, "fail-on", "LEVEL", "exit 1 from: info, warning, error (default), none" },
 	{ O_SHOW_SECRETS, 0, "show-secrets", NULL, "session ids and tokens as they are" },
@@ -209,9 +208,6 @@ set(struct run *r, int id, const char *arg)
 		return set_fail_on(r, arg);
 	case O_SHOW_SECRETS:
 		r->pipe.show_secrets = true;
-		break;
-	case O_ALL:
-		r->pipe.all_detectors = true;
 		break;
 	case O_LIMIT:
 		if (limits_set(&r->pipe.limits, str_c(arg), &em) == 0)

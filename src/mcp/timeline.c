@@ -749,18 +749,6 @@ timeline_total(const struct timeline *tl)
 	return &tl->total;
 }
 
-void
-timeline_not_looked_for(struct timeline *tl, uint32_t n)
-{
-	tl->unlooked = n;
-}
-
-uint32_t
-timeline_unlooked(const struct timeline *tl)
-{
-	return tl->unlooked;
-}
-
 uint64_t
 timeline_dropped_streams(const struct timeline *tl)
 {

@@ -63,7 +63,6 @@ struct timeline {
 	/* NULL: all are; else ended by NULL. */
 	const struct tl_session **shown_sessions;
 	const struct tl_stream **shown_streams;
-	uint32_t unlooked;		/* faults not looked for */
 };
 
 /* By number, to be written to; NULL when unknown or dropped. */

@@ -246,9 +246,6 @@ say_clean(struct buf *b, const struct verdict *v, const struct timeline *tl)
 	if (v->complete)
 		(void)buf_adds(b, STR(", read to the last byte: the wire is clean, look at "
 		    "the endpoints"));
-	else if (timeline_unlooked(tl))
-		(void)buf_fmt(b, "; --all-detectors looks for %u further kinds of fault",
-		    timeline_unlooked(tl));
 }
 
 /* Whether a filter kept packets out (a note of the pipeline says so). */
@@ -346,7 +343,7 @@ verdict_new(const struct timeline *tl)
 	sort_reasons(v);
 	v->kind = judge(v, tl);
 	v->complete = v->kind == VERDICT_CLEAN && v->n_reasons == 0 &&
-	    timeline_hidden(tl) == 0 && timeline_unlooked(tl) == 0;
+	    timeline_hidden(tl) == 0;
 	for (uint32_t i = 0; (f = timeline_finding(tl, i)) != NULL; i++)
 		v->complete &= f->severity == SEV_INFO;	/* remarks too */
 	v->first = v->kind == VERDICT_FAULT ? timeline_finding(tl, 0) : NULL;

@@ -40,10 +40,3 @@ const struct rule *const rules_table[] = {
 	&rule_wrong,
 	NULL,
 };
-
-const struct rule *const rules_core[] = {
-	&rule_leapfrog,
-	&rule_orphan,
-	&rule_replay,
-	NULL,
-};

@@ -17,7 +17,7 @@ def pause(seconds):
 
 
 def findings(path):
-    p = subprocess.run([BIN, "analyze", "--all-detectors", "-T", "json", path], capture_output=True, timeout=WAIT)
+    p = subprocess.run([BIN, "analyze", "-T", "json", path], capture_output=True, timeout=WAIT)
     return json.loads(p.stdout)["findings"]
 
 

@@ -31,11 +31,9 @@ assert lines[-1]["type"] == "end"
 assert any(x["type"] == "finding" and "final" in x.get("flags", []) for x in lines)' "$tmp/out"
 
 run analyze "$clean"
-check "who did not look for all says so" grep -q 'all-detectors looks for [0-9]* further' <(head -n 1 "$tmp/out")
-run analyze --all-detectors "$clean"
 check "a clean wire is a verdict of its own" grep -q 'to the last byte: the wire is clean, look at the endpoints$' <(head -n 1 "$tmp/out")
 check "with what was checked" grep -q '^next  *Sessions, streams' "$tmp/out"
-run analyze --all-detectors -f 'tcp[tcpflags] & tcp-syn == 0' "$clean"
+run analyze -f 'tcp[tcpflags] & tcp-syn == 0' "$clean"
 check "not of a part of the capture" test -z "$(grep -e 'wire is clean' "$tmp/out")"
 # junit: the counts are those of the cases, and the cases those of the rules.
 # shellcheck disable=SC2317 # check calls it
@@ -127,7 +125,7 @@ check "-v: facts" grep -q '^  facts ' "$tmp/out"
 check "-v: no elision" test -z "$(grep -e 'more (-v' "$tmp/out")"
 
 # Remarks on the specification
-run analyze --all-detectors "$leap"
+run analyze "$leap"
 check "remarks are one line" test "$(grep -c 'remark.* on the specification: --lint shows' "$tmp/out")" -eq 1
 check "they are not shown" test -z "$(grep '^info  contract' "$tmp/out")"
 run analyze --lint "$leap"
@@ -135,11 +133,9 @@ check "--lint shows them" grep -q '^info  contract (event-id-dup)' "$tmp/out"
 check "and no longer counts them" test -z "$(grep 'on the specification' "$tmp/out")"
 check "after the fault" grep -q '^error  leapfrog' <(sed '/contract/q' "$tmp/out")
 check "--lint changes no status" test "$status" -eq 1
-all=$("$bin" analyze --all-detectors -T json "$leap")
+all=$("$bin" analyze -T json "$leap")
 check "json has them anyway" grep -q '"detector": "contract"' <<<"$all"
 check "--lint changes no json" test "$("$bin" analyze --lint -T json "$leap")" = "$all"
-run analyze "$leap"
-check "without --all-detectors there are none" test -z "$(grep 'on the specification' "$tmp/out")"
 
 # -o
 run analyze -o "$tmp/report.txt" "$leap"

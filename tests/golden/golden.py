@@ -190,7 +190,7 @@ def capture_of(path, truth):
 
 def judge(path, truth, opt):
     capture = capture_of(path, truth)
-    args = ["analyze", "-T", "json"] + (["--all-detectors"] if opt.all else [])
+    args = ["analyze", "-T", "json"]
     keys = path[:-len(".json")] + ".keylog.txt"
     missing = needs(truth) & opt.without
     if os.path.exists(keys) and "tls" not in opt.without:
@@ -225,7 +225,6 @@ def main(argv):
     ap = argparse.ArgumentParser(description="Judge the program against captures with known truth.")
     ap.add_argument("--detectors", default="leapfrog,orphaned-channel,replay-loop",
                     help="those the program has")
-    ap.add_argument("--all", action="store_true", help="run with --all-detectors")
     ap.add_argument("--divide", type=int, default=1, help="shrink every limit")
     ap.add_argument("--without", default="", help="tls,h2: what it cannot read yet")
     ap.add_argument("--only", default="*", help="names to judge")

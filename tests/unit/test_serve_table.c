@@ -207,7 +207,7 @@ static const struct row {
 	[CHAN_SHADOW] = { { 1, 1, 1 }, { 0, 0, 0 }, "" },
 	[CHAN_SHADOW_REPLAY] = { { 1, 1, 1 }, { 0, 0, 0 }, "" },
 	[CHAN_SHADOW_EMPTY] = { { 1, 1, 7 }, { 0, 0, 0 },
-		"" },
+	    "empty-accept-loop/frozen-cursor" },
 	[CHAN_SHADOW_PROMOTE] = { { 1, 1, 1 }, { 0, 0, 0 }, "" },
 };
 
