@@ -357,6 +357,7 @@ on_stream(struct contract *c, struct cx *x, const struct ev *e)
 		return;
 	s->from_start |= x->kind == EV_LEGACY && !ct_torn(x->flags);
 	ct_stream_open(s, x, e);
+	ct_get_resumed(s, x, e);
 }
 
 static void

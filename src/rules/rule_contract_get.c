@@ -59,11 +59,32 @@ ct_get_head(struct contract *c, struct cx *x, const struct ev *e)
 
 /* ---- event ids ---- */
 
+enum {				/* low bits of idrec.b; the rest is of the data */
+	HAS_DATA = 1,
+	DIFFERENT = 2,		/* two streams gave that id, with other data */
+};
+
+/* An id that two streams gave does harm when a client resumes from it: nobody
+ * can say which of the two is meant. */
+void
+ct_get_resumed(struct cs *s, struct cx *x, const struct ev *e)
+{
+	struct str id = e->u.stream.cursor;
+	const struct idrec *r = id.n ? idtab_get(&s->events, map_digest(id.p, id.n)) : NULL;
+
+	if (r && (r->b & DIFFERENT) && ct_holds(CT_EVENT_ID_DUP, ct_revs(s, x)))
+		ct_hit(s, CT_EVENT_ID_DUP, SEV_ERROR, CONF_HIGH, (struct at){ e->t, e->pkt },
+		    x->stream, "the client resumes from id %.*s, which two streams gave to "
+		    "different events", (int)(id.n < 40 ? id.n : 40), id.p);
+}
+
 void
 ct_get_sse(struct cs *s, struct cx *x, const struct ev *e)
 {
-	uint32_t part = e->u.sse.data ? (uint32_t)e->u.sse.hash | 1 : 0;
+	uint32_t part = e->u.sse.data ?
+	    ((uint32_t)e->u.sse.hash & ~(uint32_t)DIFFERENT) | HAS_DATA : 0;
 	bool bare = part == 0, other;
+	enum severity sev;
 	struct idrec *r;
 	int fresh;
 
@@ -78,20 +99,22 @@ ct_get_sse(struct cs *s, struct cx *x, const struct ev *e)
 		r->b = part;
 		return;
 	}
-	if (!bare && r->b && part != r->b)
+	if (!bare && r->b && part != (r->b & ~(uint32_t)DIFFERENT)) {
 		/* On answers of POSTs only, no cursor can go astray that is used. */
-		ct_hit(s, CT_EVENT_ID_DUP, x->method == CT_GET ? SEV_ERROR : SEV_WARNING,
-		    CONF_HIGH, (struct at){ e->t, e->pkt }, x->stream,
-		    "id %.*s comes with other data than before on stream %u",
+		sev = x->method != CT_GET ? SEV_WARNING : other ? SEV_INFO : SEV_ERROR;
+		ct_hit(s, CT_EVENT_ID_DUP, sev, CONF_HIGH, (struct at){ e->t, e->pkt },
+		    x->stream, "id %.*s comes with other data than before on stream %u",
 		    (int)(e->u.sse.id.n < 40 ? e->u.sse.id.n : 40), e->u.sse.id.p, r->a);
-	else if (other && (bare || r->b == 0 || x->method == CT_POST))
+		if (other)
+			part |= DIFFERENT;
+	} else if (other && (bare || r->b == 0 || x->method == CT_POST))
 		/* Priming with one id for all is what some SDKs do all day. */
 		ct_hit(s, CT_EVENT_ID_DUP, bare || r->b == 0 ? SEV_INFO : SEV_WARNING, CONF_HIGH,
 		    (struct at){ e->t, e->pkt }, x->stream, "id %.*s comes on stream %u and "
 		    "on stream %u%s", (int)(e->u.sse.id.n < 40 ? e->u.sse.id.n : 40),
 		    e->u.sse.id.p, r->a, x->stream, bare ? ", here without data" : "");
 	r->a = x->stream;
-	r->b = part ? part : r->b;
+	r->b = part ? part | (r->b & DIFFERENT) : r->b;
 }
 
 /* ---- messages ---- */

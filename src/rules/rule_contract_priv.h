@@ -205,6 +205,7 @@ void ct_stream_end(struct cs *, struct cx *, const struct ev *);
 void ct_stream_over(struct cs *, struct cx *, const struct ev *);
 void ct_stream_close(struct cs *);	/* what never was answered */
 void ct_get_head(struct contract *, struct cx *, const struct ev *);
+void ct_get_resumed(struct cs *, struct cx *, const struct ev *);
 void ct_get_sse(struct cs *, struct cx *, const struct ev *);
 void ct_get_message(struct cs *, struct cx *, const struct ev *);
 void ct_get_end(struct cs *, struct cx *, const struct ev *);
