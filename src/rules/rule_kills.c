@@ -7,7 +7,6 @@
 
 #include "rule_gets.h"
 
-#define EARLY (5 * NS_MS)	/* reordered capture */
 #define NEAR (100 * NS_MS)	/* + 2 RTT, from the refusal to the end */
 #define TAKEN (50 * NS_MS)	/* + 2 RTT: an end by an accepted GET */
 #define TOGETHER (100 * NS_MS)	/* ends of other sessions: a shutdown */
@@ -169,14 +168,15 @@ rtt(const struct opening *o)
 	return t < 0 ? 0 : t > 500 * NS_MS ? 500 * NS_MS : t;
 }
 
-/* The end comes with that GET. */
+/* The end comes with that GET.  One that comes even shortly after the end is a client
+ * in a hurry, and the session may have ended. */
 static bool
 with(const struct got *g, const struct opening *by, ns_t near)
 {
 	ns_t later = by->head > by->request ? by->head : by->request;
 
 	return by->x != g->x && by->request > g->head.t &&
-	    by->request <= g->end.t + EARLY && g->end.t <= later + near + 2 * rtt(by);
+	    by->request <= g->end.t && g->end.t <= later + near + 2 * rtt(by);
 }
 
 static bool
