@@ -38,24 +38,49 @@
 	  "every open GET stream gets every message", "duplicate-delivery") \
 	X(IDLE_CUT,      "idle-cut",      "SECONDS", 60, \
 	  "a stream with no byte for that long is cut, as by a proxy", "idle-cut") \
+	X(AGE_CUT,       "age-cut",       "SECONDS", 30, \
+	  "a stream is cut when it is that old, whatever comes on it", "idle-cut") \
 	X(SESSION_IDLE,  "session-idle",  "SECONDS", 300, \
 	  "a session ends that long after its last request, comments or not", "idle-cut") \
 	X(NO_KEEPALIVE,  "no-keepalive",  NULL, 0, \
 	  "no comments on idle streams", "idle-cut") \
 	X(FORGET,        "forget-session", "SECONDS", 10, \
 	  "a session is forgotten that long after it was made: 404", "dead-session") \
+	X(REFUSE_TOKEN,  "refuse-token",  "SECONDS", 0, \
+	  "a session's requests are answered 401 with a challenge that long after it " \
+	  "was made", "auth-churn") \
+	X(PING_KILL,     "ping-kill",     "SECONDS", 5, \
+	  "a session with a GET stream is pinged, and ended when there is no answer for " \
+	  "that long", "ping-kill") \
 	X(SPLIT_BRAIN,   "split-brain",   NULL, 0, \
 	  "every second request of a session is answered 404", "split-brain") \
 	X(BUFFER,        "buffer",        "SECONDS", 5, \
 	  "a stream's head and events are held back that long", "buffered-stream") \
+	X(FALL_SILENT,   "fall-silent",   "SECONDS", 5, \
+	  "a stream of that age gets no more comments, and is not ended", "half-open") \
+	X(HOLD,          "head-of-line",  NULL, 0, \
+	  "no request of a session is answered while it has a GET stream open", \
+	  "head-of-line") \
+	X(WEDGE,         "wedge",         NULL, 0, \
+	  "nobody is answered while a client does not read its GET stream", \
+	  "session-wedge") \
 	X(DROP_RESPONSE, "drop-response", NULL, 0, \
 	  "the stream of a tools/call ends without its response", "lost-response") \
 	X(WRONG_STREAM,  "wrong-stream",  NULL, 0, \
 	  "progress and response of a tools/call come on the GET stream", "wrong-stream") \
+	X(CUT_EVENT,     "cut-event",     NULL, 0, \
+	  "the response of a tools/call ends in the middle of its event", "contract") \
+	X(CROSSED,       "crossed-answers", NULL, 0, \
+	  "HTTP+SSE: all answers come on the stream of the newest session", \
+	  "id-collision") \
 	X(STORM,         "storm",         NULL, 0, \
 	  "every tools/list is followed by a list_changed", "notification-storm") \
 	X(ACCEPTED_200,  "accepted-200",  NULL, 0, \
 	  "a notification is answered 200 with a body instead of 202", "contract") \
+	X(REDIRECT,      "redirect",      "STATUS", 307, \
+	  "what is sent to /mcp is redirected to /mcp/", "contract") \
+	X(WRONG_URI,     "wrong-endpoint", NULL, 0, \
+	  "HTTP+SSE: the endpoint event names a path where nobody answers", "contract") \
 	X(ABRUPT,        "abrupt-shutdown", NULL, 0, \
 	  "the end of the server resets its connections", "abrupt-shutdown")
 
@@ -67,7 +92,7 @@ enum fault {
 };
 
 struct faults {
-	uint32_t on;			/* bits 1 << enum fault */
+	uint64_t on;			/* bits 1 << enum fault */
 	uint32_t value[FAULT_N];
 };
 

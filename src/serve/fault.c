@@ -1,5 +1,7 @@
 #include "mcpdiag/fault.h"
 
+_Static_assert(FAULT_N <= 64, "bits of faults.on");
+
 static const struct fault_row rows[] = {
 #define X(symbol, name, value, def, what, detector) \
 	{ name, value, what, detector, def },
@@ -38,7 +40,9 @@ fault_set(struct faults *f, struct str s, struct errmsg *em)
 		    rows[k].value);
 	if (k == FAULT_REFUSE_GET && (v < 400 || v > 599) && v != 204)
 		return err_set(em, E_USAGE, "refuse-get wants 204, 4xx or 5xx");
-	f->on |= 1U << k;
+	if (k == FAULT_REDIRECT && (v < 301 || v > 308 || (v > 303 && v < 307)))
+		return err_set(em, E_USAGE, "redirect wants 301, 302, 303, 307 or 308");
+	f->on |= UINT64_C(1) << k;
 	f->value[k] = (uint32_t)v;
 	return 0;
 }

@@ -148,6 +148,8 @@ need_session(struct mcpd *m, struct hreq *req, struct str id)
 		    "Session not found", STR_NONE);
 		return NULL;
 	}
+	if (fault_challenges(s, req))
+		return NULL;
 	session_touch(s);
 	return s;
 }
@@ -314,7 +316,7 @@ get_misbehaves(struct session *s, struct hreq *req)
 		out_end(x);
 	} else if (has_fault(m, FAULT_ZOMBIE) && hreq_header(req, STR("Last-Event-ID")).p) {
 		x = xchg_new(m, s, req);
-		x->mute = true;
+		x->get = x->mute = true;
 		out_begin(x, false);
 	} else if (has_fault(m, FAULT_STALE_SLOT) && s->slot_taken &&
 	    (s->slot_free == 0 || s->slot_free > loop_mono(m->loop))) {
@@ -355,7 +357,9 @@ get(struct mcpd *m, struct hreq *req)
 		return;
 	}
 	x = xchg_new(m, s, req);
+	x->get = true;
 	chan_get(s->ch, x->id, hreq_header(req, STR("Last-Event-ID")));
+	ping_first(s);
 }
 
 static void
@@ -418,7 +422,10 @@ route(struct mcpd *m, struct hreq *req)
 	}
 	if (str_eq(method, STR("OPTIONS")))
 		options(m, req);
-	else if (str_eq(target, STR("/mcp")))
+	else if (fault_redirects(m, req, target, query))
+		return;
+	else if (str_eq(target, STR("/mcp")) ||
+	    (has_fault(m, FAULT_REDIRECT) && str_eq(target, STR("/mcp/"))))
 		mcp(m, req);
 	else if (m->o.legacy && str_eq(target, STR("/sse")) && str_eq(method, STR("GET")))
 		legacy_get(m, req);

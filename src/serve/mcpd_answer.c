@@ -161,6 +161,8 @@ answer_done(struct answer *a, struct str msg)
 	a->left--;
 	if (misled(a, msg))
 		return;
+	if (a->tool && a->x && has_fault(a->m, FAULT_CUT_EVENT))
+		a->x->torn = true;
 	switch (a->how) {
 	case ANSWER_JSON:
 		if (a->batch)

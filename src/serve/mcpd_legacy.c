@@ -1,11 +1,27 @@
+#include <stdio.h>
+
 #include "mcpd_priv.h"
 
 /* HTTP+SSE of 2024-11-05: the GET's stream is the session; its first event
  * names the place to POST to; all answers come on the stream. */
 
+/* As where one transport serves all: the last that connected gets it. */
+static struct session *
+newest(struct session *s)
+{
+	struct session *o, *next;
+
+	HASH_ITER(hh, s->m->table, o, next)
+		if (o->legacy_stream)
+			s = o;
+	return s;
+}
+
 void
 legacy_send(struct session *s, struct str msg)
 {
+	if (has_fault(s->m, FAULT_CROSSED))
+		s = newest(s);
 	if (s->legacy_stream)
 		out_event(s->legacy_stream, STR("message"), STR_NONE, msg, -1);
 }
@@ -14,8 +30,8 @@ void
 legacy_get(struct mcpd *m, struct hreq *req)
 {
 	struct session *s = session_new(m, REV_2024, true);
-	char uri[64] = "/messages?sessionId=";
-	size_t n = sizeof "/messages?sessionId=" - 1;
+	char uri[80];
+	int n;
 
 	if (s == NULL) {
 		reply(m, req, 503, "text/plain", STR("Too many sessions\n"));
@@ -23,8 +39,9 @@ legacy_get(struct mcpd *m, struct hreq *req)
 	}
 	s->legacy_stream = xchg_new(m, s, req);
 	out_begin(s->legacy_stream, false);
-	memcpy(uri + n, s->id, sizeof s->id);
-	out_event(s->legacy_stream, STR("endpoint"), STR_NONE, str_c(uri), -1);
+	n = snprintf(uri, sizeof uri, "%s/messages?sessionId=%s",
+	    has_fault(m, FAULT_WRONG_URI) ? "/inner" : "", s->id);
+	out_event(s->legacy_stream, STR("endpoint"), STR_NONE, str_of(uri, (size_t)n), -1);
 }
 
 static struct session *

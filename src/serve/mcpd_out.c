@@ -188,6 +188,7 @@ xchg_free(struct xchg *x)
 	}
 	if (x->answer)
 		x->answer->x = NULL;
+	loop_timer_free(x->age);
 	if (x->held) {
 		buf_fini(x->held);
 		free(x->held);
@@ -252,22 +253,57 @@ begin(struct xchg *x, bool new_session)
 	hreq_begin(x->req, 200, buf_str(&m->head));
 }
 
+static void
+hold(struct xchg *x, ns_t until)
+{
+	x->held = xcalloc(1, sizeof *x->held);
+	buf_init(x->held, MAX_TEXT);
+	x->held_until = until;
+}
+
+/* As a proxy does that has waited long enough. */
+static void
+cut_off(struct xchg *x)
+{
+	struct hreq *req = x->req;
+	struct mcpd *m = x->m;
+	bool get = x->get;
+
+	log_end(m, req, EV_TRUNCATED);
+	if (x->s && x->s->ch)
+		chan_closed(x->s->ch, x->id, 0);
+	xchg_free(x);
+	hreq_drop(req, false);
+	if (get)
+		out_release(m);
+}
+
+static void
+on_age(void *arg)
+{
+	cut_off(arg);
+}
+
 void
 out_begin(struct xchg *x, bool new_session)
 {
 	struct mcpd *m = x->m;
 
 	x->open = true;
+	x->born = loop_mono(m->loop);
 	m->n_streams++;
 	restart(x, true);
+	if (has_fault(m, FAULT_AGE_CUT)) {
+		x->age = loop_timer_new(m->loop, on_age, x);
+		loop_timer_set(x->age, m->o.faults.value[FAULT_AGE_CUT] * NS_S);
+	}
 	/* A proxy that buffers holds the head back too; but the session id has
 	 * to come. */
 	if (has_fault(m, FAULT_BUFFER) && !new_session) {
-		x->held = xcalloc(1, sizeof *x->held);
-		buf_init(x->held, MAX_TEXT);
-		x->held_until = loop_mono(m->loop) +
-		    m->o.faults.value[FAULT_BUFFER] * NS_S;
+		hold(x, x->born + m->o.faults.value[FAULT_BUFFER] * NS_S);
 		loop_timer_set(m->tick, 0);
+	} else if (!new_session && fault_holds(x)) {
+		hold(x, INT64_MAX);
 	} else {
 		begin(x, new_session);
 	}
@@ -319,6 +355,10 @@ out_event(struct xchg *x, struct str name, struct str id, struct str data,
 		field(b, STR("data"), data);
 	(void)buf_addc(b, '\n');
 	restart(x, false);
+	if (x->torn) {
+		put(x, str_of(buf_str(b).p, b->n / 2), false);
+		return;
+	}
 	put(x, buf_str(b), true);
 	log_event(m, x->req, name, id, data, retry_ms);
 }
@@ -343,25 +383,33 @@ out_end(struct xchg *x)
 {
 	struct hreq *req = x->req;
 	struct mcpd *m = x->m;
+	bool get = x->get;
 
+	if (x->held && x->held_until == INT64_MAX && fault_holds(x)) {
+		x->over = true;
+		return;
+	}
 	if (x->held)
 		release(x);
 	xchg_free(x);
 	log_end(m, req, EV_COMPLETE);
 	hreq_end(req);
+	if (get)
+		out_release(m);
 }
 
-/* As a proxy does that has waited long enough. */
-static void
-cut_off(struct xchg *x)
+void
+out_release(struct mcpd *m)
 {
-	struct hreq *req = x->req;
+	struct xchg *x, *next;
 
-	log_end(x->m, req, EV_TRUNCATED);
-	if (x->s && x->s->ch)
-		chan_closed(x->s->ch, x->id, 0);
-	xchg_free(x);
-	hreq_drop(req, false);
+	DL_FOREACH_SAFE(m->streams, x, next) {
+		if (x->held == NULL || x->held_until != INT64_MAX || fault_holds(x))
+			continue;
+		release(x);
+		if (x->over)
+			out_end(x);
+	}
 }
 
 /* FAULT_BUFFER: what has been held long enough, and when the next is. */
@@ -380,6 +428,13 @@ release_due(struct mcpd *m, ns_t now)
 	return next;
 }
 
+static bool
+silent(const struct xchg *x, ns_t now)
+{
+	return has_fault(x->m, FAULT_FALL_SILENT) &&
+	    now - x->born >= x->m->o.faults.value[FAULT_FALL_SILENT] * NS_S;
+}
+
 void
 out_tick(void *arg)
 {
@@ -393,7 +448,7 @@ out_tick(void *arg)
 	for (int i = 0; i < TICK_BATCH && m->streams && m->streams->due <= now; i++) {
 		if (cut)
 			cut_off(m->streams);
-		else if (m->streams->mute)
+		else if (m->streams->mute || silent(m->streams, now))
 			restart(m->streams, false);
 		else
 			out_comment(m->streams, STR(""));

@@ -8,6 +8,7 @@
  *	mcpd_answer.c   where the messages of a request go
  *	mcpd_session.c  sessions, and what their channel wants done
  *	mcpd_out.c      responses and streams on the wire, keep-alives
+ *	mcpd_fault.c    faults that wait for something
  *	mcpd_legacy.c   HTTP+SSE of 2024-11-05
  *	mcpd_modern.c   2026-07-28
  *	mcpd_log.c      what the server did, as events */
@@ -102,13 +103,18 @@ struct xchg {
 	struct answer *answer;	/* NULL: a GET stream of a session */
 	struct hreq *req;
 	bool open;		/* the head of an event stream has been sent */
+	bool get;		/* a GET stream of Streamable HTTP */
 	bool mute;		/* no comments: a fault */
+	bool torn;		/* FAULT_CUT_EVENT: its next event is cut */
 	struct unsent *unsent;	/* NULL: all has left */
 	ns_t due;		/* next comment, or cut */
 	struct xchg *prev, *next;		/* of all streams, by due */
 	struct xchg *sprev, *snext;		/* of the session */
-	struct buf *held;	/* FAULT_BUFFER */
-	ns_t held_until;
+	struct buf *held;	/* FAULT_BUFFER, FAULT_HOLD, FAULT_WEDGE */
+	ns_t held_until;	/* INT64_MAX: until a stream ends */
+	bool over;		/* it ends when what is held is out */
+	ns_t born;		/* of its head */
+	struct loop_timer *age;	/* FAULT_AGE_CUT */
 };
 
 enum answer_how {
@@ -180,6 +186,8 @@ struct session {
 	char **subscriptions;
 	uint32_t n_subs, cap_subs;
 	struct xchg *legacy_stream;
+	ns_t born;
+	uint64_t pinged;		/* FAULT_PING_KILL: what has no answer yet */
 	struct loop_timer *timer;	/* a fault's end of the session */
 };
 
@@ -251,6 +259,21 @@ uint32_t out_unsent(struct xchg *);
 /* Headers of every response to that request, into m->head. */
 void head_lines(struct mcpd *, struct hreq *, const char *type);
 void out_tick(void *);
+/* What held streams wait for may have come. */
+void out_release(struct mcpd *);
+
+/* ---- mcpd_fault.c ---- */
+
+/* Whether the answer of x has to wait until a GET stream ends. */
+bool fault_holds(const struct xchg *x);
+/* FAULT_REFUSE_TOKEN: the request has been answered. */
+bool fault_challenges(struct session *, struct hreq *);
+/* FAULT_REDIRECT: likewise. */
+bool fault_redirects(struct mcpd *, struct hreq *, struct str path, struct str query);
+/* FAULT_PING_KILL: the first ping; one more or the end; the client's answer. */
+void ping_first(struct session *);
+void ping_due(void *session);
+void ping_answered(struct session *, const struct call *);
 
 /* ---- mcpd_session.c ---- */
 

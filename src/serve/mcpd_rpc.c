@@ -303,9 +303,11 @@ rpc_note(struct session *s, const struct call *c)
 {
 	struct str method = arg_str(c, ARG_METHOD);
 
-	if (c->kind == CALL_RESPONSE)
+	if (c->kind == CALL_RESPONSE) {
+		ping_answered(s, c);
 		job_answered(s, c);
-	else if (str_eq(method, STR("notifications/cancelled")))
+	}
+	if (str_eq(method, STR("notifications/cancelled")))
 		job_cancel(s, c);
 }
 

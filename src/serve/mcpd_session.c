@@ -132,7 +132,10 @@ session_new(struct mcpd *m, enum rev rev, bool legacy)
 	HASH_ADD_STR(m->table, id, s);
 	DL_APPEND(m->by_use, s);
 	m->n_sessions++;
-	if (has_fault(m, FAULT_FORGET) || has_fault(m, FAULT_SESSION_IDLE)) {
+	s->born = loop_mono(m->loop);
+	if (has_fault(m, FAULT_PING_KILL))
+		s->timer = loop_timer_new(m->loop, ping_due, s);
+	else if (has_fault(m, FAULT_FORGET) || has_fault(m, FAULT_SESSION_IDLE)) {
 		s->timer = loop_timer_new(m->loop, on_session_timer, s);
 		loop_timer_set(s->timer, has_fault(m, FAULT_FORGET) ?
 		    m->o.faults.value[FAULT_FORGET] * NS_S :
@@ -158,7 +161,7 @@ session_touch(struct session *s)
 
 	DL_DELETE(m->by_use, s);
 	DL_APPEND(m->by_use, s);
-	if (has_fault(m, FAULT_SESSION_IDLE))
+	if (has_fault(m, FAULT_SESSION_IDLE) && !has_fault(m, FAULT_PING_KILL))
 		loop_timer_set(s->timer, m->o.faults.value[FAULT_SESSION_IDLE] * NS_S);
 }
 
@@ -170,6 +173,7 @@ end_streams(struct session *s)
 
 	if (s->ch && !has_fault(s->m, FAULT_AFTER_DELETE))
 		chan_end(s->ch);
+	out_release(s->m);
 	if (s->legacy_stream)
 		out_end(s->legacy_stream);
 	DL_FOREACH_SAFE2(s->streams, x, next, snext) {
@@ -294,7 +298,7 @@ xchg_gone(struct xchg *x, enum http_gone why)
 	struct session *s = x->s;
 	struct mcpd *m = x->m;
 	struct listen *l, *next;
-	bool legacy = s && s->legacy_stream == x;
+	bool legacy = s && s->legacy_stream == x, get;
 	uint32_t unsent = out_unsent(x);
 	uint32_t id = x->id;
 	struct answer *a = x->answer;
@@ -309,6 +313,7 @@ xchg_gone(struct xchg *x, enum http_gone why)
 	DL_FOREACH_SAFE(m->listens, l, next)
 		if (l->a == a)
 			listen_free(l);
+	get = x->get;
 	xchg_free(x);
 	if (a && s == NULL)
 		cancel_jobs(m, a);
@@ -316,4 +321,6 @@ xchg_gone(struct xchg *x, enum http_gone why)
 		chan_closed(s->ch, id, unsent);
 	if (legacy)
 		session_end(s);
+	if (get)
+		out_release(m);
 }

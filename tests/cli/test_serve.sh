@@ -17,6 +17,7 @@ says "no such fault" 2 'serve --list' serve --fault frobnicate
 says "a fault without a value" 2 'takes no value' serve --fault broadcast=3
 says "a fault with a wrong value" 2 'wants a number' serve --fault idle-cut=x
 says "a status that is none" 2 'wants 204, 4xx or 5xx' serve --fault refuse-get=200
+says "a redirect that is none" 2 'wants 301, 302, 303, 307 or 308' serve --fault redirect=304
 says "an option misspelt" 2 'did you mean --policy' serve --polcy replace
 says "a port that is none" 2 'up to 65535' serve --port 65536
 says "a port of letters" 2 'up to 65535' serve --port http

@@ -64,6 +64,69 @@ static const struct scene faults[] = {
 	    BEGUN, { 1, GET("0"), OK "id: g1-0" },
 	    { 2, POST("0", CALL("1", "slow", "\"ms\":3600000")), OK "id: r1-0" },
 	    { 1, NULL, "!^:^\n[fin]" }, { 2, NULL, "!^:^\n[fin]" }, { 0, PING, OK "[end]" } } },
+	{ "age-cut", "fault=age-cut=1 keepalive=100", {
+	    BEGUN, { 1, GET("0"), OK "id: g1-0" },
+	    { 2, POST("0", CALL("1", "slow", "\"ms\":3600000")), OK "id: r1-0" },
+	    { 1, NULL, "^:^\n![end]\n[fin]" }, { 2, NULL, "^:^\n![end]\n[fin]" },
+	    { 0, PING, OK "[end]" } } },
+	{ "refuse-token", "fault=refuse-token", {
+	    BEGUN, { 0, PING, "HTTP/1.1 401\nWWW-Authenticate: Bearer\n[end]" },
+	    { 1, GET("0"), "HTTP/1.1 401\nWWW-Authenticate\n[end]" },
+	    { 0, POST("x", REQ("1", "ping", "")), "HTTP/1.1 404\n[end]" }, BEGIN(2, D11) } },
+	{ "refuse-token=100", "fault=refuse-token=100", {
+	    BEGUN, { 0, PING, OK "[end]" } } },
+	{ "ping-kill", "fault=ping-kill=1", {
+	    BEGUN, { 0, PING, OK "[end]" }, { 1, GET("0"), OK "\"method\":\"ping\"\n[end]" },
+	    { 0, PING, "HTTP/1.1 404\n[end]" } } },
+	{ "ping-kill, an error", "fault=ping-kill=1", {
+	    BEGUN, { 1, GET("0"), OK "\"id\":1,\"method\":\"ping\"" },
+	    { 0, POST("0", RPC("\"id\":1,\"error\":{\"code\":-32601,\"message\":\"\"}")),
+	      "HTTP/1.1 202\n[end]" },
+	    { 1, NULL, "!ping\n[end]" } } },
+	{ "ping-kill, answered", "fault=ping-kill=1", {
+	    BEGUN, { 1, GET("0"), OK "\"id\":1,\"method\":\"ping\"" },
+	    { 0, POST("0", RPC("\"id\":1,\"result\":{}")), "HTTP/1.1 202\n[end]" },
+	    { 1, NULL, "\"id\":2,\"method\":\"ping\"" } } },
+	{ "fall-silent", "fault=fall-silent=1 keepalive=400", {
+	    BEGUN, { 1, GET("0"), OK "^:^\n^:^" },
+	    { 0, POST("0", CALL("1", "slow", "\"ms\":1500")), OK "[end]" },
+	    { 1, "@half", "!^:^\n[fin]" } } },
+	{ "head-of-line", "fault=head-of-line", {
+	    BEGUN, { 0, PING, OK "[end]" }, { 1, GET("0"), OK "id: g1-0" },
+	    { 0, PING, NULL }, { 2, POST("0", CALL("2", "slow", "\"ms\":3600000")), NULL },
+	    BEGIN(3, D11), { 3, POST("3", REQ("1", "ping", "")), OK "[end]" },
+	    { 1, "@close", NULL }, { 0, NULL, OK "\"id\":1,\"result\"\n[end]" },
+	    { 2, NULL, OK "id: r3-0" } } },
+	{ "head-of-line and the end", "fault=head-of-line", {
+	    BEGUN, { 1, GET("0"), OK "id: g1-0" }, { 0, PING, NULL },
+	    { 2, POST("0", CALL("2", "slow", "\"ms\":3600000")), NULL },
+	    { 3, "DELETE\n" SID("0"), "HTTP/1.1 204\n[end]" },
+	    { 0, NULL, OK "\"id\":1,\"result\"\n[end]" }, { 2, NULL, OK "[end]" } } },
+	{ "wedge", "fault=wedge", {
+	    BEGUN, { 1, "@small", NULL }, { 1, GET("0"), "id: g1-0" }, { 1, "@deaf", NULL },
+	    { 0, POST("0", CALL("1", "emit", "\"n\":10000")), OK "emitted\n[end]" },
+	    { 0, PING, NULL }, BEGIN(2, D11), { 2, POST("2", REQ("1", "ping", "")), NULL },
+	    { 3, GET("2"), OK "id: g1-0" }, { 1, "@reset", NULL },
+	    { 0, NULL, OK "\"id\":1,\"result\"\n[end]" },
+	    { 2, NULL, OK "\"id\":1,\"result\"\n[end]" } } },
+	{ "wedge, nobody is stuck", "fault=wedge", {
+	    BEGUN, { 1, GET("0"), OK "id: g1-0" }, { 0, EMIT }, { 0, PING, OK "[end]" } } },
+	{ "cut-event", "fault=cut-event", {
+	    BEGUN, { 0, PING, OK "\"result\":{}}\n[end]" },
+	    { 0, POST("0", CALL("2", "echo", "\"text\":\"a\"")), OK "id: r2-1\n!^^\n[end]" } } },
+	{ "redirect", "fault=redirect", {
+	    { 0, "POST\n\n" INIT(D11), "HTTP/1.1 307\nLocation: /mcp/\n[end]" },
+	    { 0, "POST /mcp/\n\n" INIT(D11), OK "[end]" },
+	    { 1, "GET /mcp/\n" SID("0"), OK "id: g1-0" } } },
+	{ "redirect=301", "fault=redirect=301", {
+	    { 0, "GET /mcp?a=b", "HTTP/1.1 301\nLocation: /mcp/?a=b\n[end]" } } },
+	{ "wrong-endpoint", "legacy fault=wrong-endpoint", {
+	    { 0, "GET /sse", OK "data: /inner/messages?sessionId=\n^^" },
+	    { 1, "POST /inner/messages?sessionId=1\n\n" INIT("2024-11-05"),
+	      "HTTP/1.1 404\n[end]" } } },
+	/* What it does is in tests/cli/serve_detect.py. */
+	{ "crossed-answers", "legacy fault=crossed-answers", {
+	    { 0, "GET /sse", OK "endpoint\n^^" } } },
 	{ "no-keepalive", "fault=no-keepalive keepalive=1", {
 	    BEGUN, { 1, GET("0"), OK "id: g1-0" }, LATER, { 1, "@half", "!^:^\n[fin]" } } },
 	{ "session-idle", "fault=session-idle=1 keepalive=100", {
