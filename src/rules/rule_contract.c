@@ -236,6 +236,7 @@ on_request(struct contract *c, const struct ev *e)
 	idmap_put(&c->open, &x->node, x->x);
 	if (x->modern)
 		return;
+	ct_way_request(c, x, e);
 	if (e->session)
 		ct_session_request(c, ct_session(c, e->session), x, e);
 }
@@ -295,7 +296,9 @@ on_response(struct contract *c, struct cx *x, const struct ev *e)
 	}
 	ct_http_head(c, s, x, e);
 	ct_session_head(c, s, x, e);
+	ct_way_head(c, x, e);
 	ct_get_head(c, x, e);
+	ct_legacy_head(s, x);
 }
 
 static void
@@ -330,6 +333,7 @@ on_sse(struct contract *c, struct cx *x, const struct ev *e)
 	x->ids_seen |= e->u.sse.id.n > 0;
 	if (e->u.sse.retry_ms >= 0)
 		x->retry_ms = e->u.sse.retry_ms;
+	x->tail |= e->u.sse.tail && e->u.sse.data;
 	ct_legacy_sse(s, x, e);
 	if (x->session)
 		ct_get_sse(s, x, e);

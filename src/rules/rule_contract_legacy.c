@@ -19,6 +19,21 @@ ct_legacy_sse(struct cs *s, struct cx *x, const struct ev *e)
 	    x->events == 1 ? "" : "s", x->stream);
 }
 
+/* POSTs go where the endpoint event said, and nobody is there; a session that was
+ * served before is dead-session's. */
+void
+ct_legacy_head(struct cs *s, struct cx *x)
+{
+	if (s->transport != EV_LEGACY_SSE || x->method != CT_POST || x->modern ||
+	    x->n_req + x->n_notif == 0 || (x->flags & EVF_HEAD_LOST))
+		return;
+	if (x->status / 100 == 2)
+		s->last_ok = x->head.t;
+	if ((x->status == 404 || x->status == 405) && s->last_ok == 0 && s->from_start)
+		ct_hit(s, CT_A_ENDPOINT_WRONG, SEV_ERROR, CONF_HIGH, x->head, 0,
+		    "a POST to the URI of the endpoint event is answered %u", x->status);
+}
+
 static uint64_t
 pair(const struct contract *c, const struct cx *x)
 {

@@ -1,7 +1,7 @@
 /* What the files of the rule `contract` share.  rule_contract.c hands events to
  * the others, by subject: _http (one exchange), _ids (JSON-RPC ids), _session
- * (handshake, version, session), _stream (answers of POSTs), _get (GET streams),
- * _legacy (HTTP+SSE).  They say ct_hit(); rule_contract_say.c keeps the table of
+ * (handshake, version, session), _way (redirects, handshakes that fail), _stream
+ * (answers of POSTs), _get (GET streams), _legacy (HTTP+SSE).  They say ct_hit(); rule_contract_say.c keeps the table of
  * what is said, and puts it together for each session. */
 #ifndef RULE_CONTRACT_PRIV_H
 #define RULE_CONTRACT_PRIV_H
@@ -31,9 +31,11 @@ enum ct_rule {
 	CT_SID_ALIVE_AFTER_END, CT_SID_ENDED_NOT_404, CT_NO_REINIT, CT_REINIT_LOOP,
 	CT_EARLY_CLOSE, CT_EARLY_CLOSE_UNPRIMED, CT_RETRY_EARLY,
 	CT_LINGERING_REQUEST_STREAM,
+	CT_REDIRECT, CT_INIT_REFUSED, CT_SSE_CUT,
 	CT_GET_200_NOT_SSE, CT_GET_NOT_405, CT_RESPONSE_ON_STANDALONE, CT_BROADCAST,
 	CT_EVENT_ID_DUP,
-	CT_A_ENDPOINT_FIRST, CT_A_RECONNECT_NO_INIT, CT_TOKEN_IN_QUERY,
+	CT_A_ENDPOINT_FIRST, CT_A_ENDPOINT_WRONG, CT_A_RECONNECT_NO_INIT,
+	CT_TOKEN_IN_QUERY,
 	CT_N
 };
 
@@ -62,6 +64,8 @@ struct cx {				/* an exchange that is not over */
 	bool has_sid, has_cursor, modern, get_sse;
 	bool init, discover, event_stream, json, html, is_stream;
 	bool accept_none, accept_json, accept_sse, accept_any;
+	bool json_body;			/* its Content-Type is application/json */
+	bool tail;			/* its stream ended in the middle of an event */
 	bool token, ids_seen, sse_replay, ids_bound;
 	unsigned revs;			/* of its version header, else 0 */
 	bool has_version;
@@ -129,6 +133,14 @@ struct cs {				/* a session; number 0: what has none */
 	uint32_t n_pend, cap_pend, n_ended, cap_ended, n_sent, cap_sent;
 };
 
+struct barred {				/* what stood in a client's way, the first each */
+	struct at refused, away;	/* an initialize; a redirect */
+	uint32_t n_refused, refused_session, n_away, away_session;
+	uint64_t from;			/* target that was redirected */
+	bool post, followed, lost;	/* what: a POST; with its message, or without */
+	char refused_how[160], away_how[160];
+};
+
 struct attempt {			/* an initialize */
 	uint32_t x, session, status, useful, calls;
 	struct at at;
@@ -142,6 +154,9 @@ struct cl {				/* a client: address, software, server */
 	uint32_t n, cap;
 	uint32_t run;			/* attempts in a row given up at once */
 	struct at run_first;
+	bool init_ok;			/* one of them was accepted */
+	bool legacy;			/* it fell back to HTTP+SSE */
+	struct barred *barred;		/* NULL: nothing stood in its way */
 	bool per_call;			/* each of them had its one call */
 	bool refused;			/* in each of them something was */
 	ns_t last_init;
@@ -199,6 +214,9 @@ void ct_session_over(struct cs *, struct cx *);
 void ct_session_close(struct cs *);
 void ct_clients_free(struct contract *);
 void ct_clients_end(struct contract *);
+void ct_way_request(struct contract *, struct cx *, const struct ev *);
+void ct_way_head(struct contract *, struct cx *, const struct ev *);
+void ct_way_end(struct contract *, const struct cl *);
 struct cl *ct_client(struct contract *, const struct cx *, bool make);
 void ct_stream_open(struct cs *, struct cx *, const struct ev *);
 void ct_stream_end(struct cs *, struct cx *, const struct ev *);
@@ -209,6 +227,7 @@ void ct_get_resumed(struct cs *, struct cx *, const struct ev *);
 void ct_get_sse(struct cs *, struct cx *, const struct ev *);
 void ct_get_message(struct cs *, struct cx *, const struct ev *);
 void ct_get_end(struct cs *, struct cx *, const struct ev *);
+void ct_legacy_head(struct cs *, struct cx *);
 void ct_legacy_sse(struct cs *, struct cx *, const struct ev *);
 void ct_legacy_posted(struct contract *, struct cs *, struct cx *, const struct ev *);
 void ct_legacy_end(struct contract *, struct cs *, struct cx *);

@@ -14,6 +14,7 @@
 #define T_SESSION "transports, Session Management"
 #define T_VERSION "transports, Protocol Version Header"
 #define T_OLD "transports 2024-11-05, HTTP with SSE"
+#define T_LIFECYCLE "lifecycle, Initialization"
 #define B_MESSAGES "basic, Messages"
 
 /* One row for each rule: where it stands, for which revisions it holds, which
@@ -100,6 +101,21 @@ static const struct {
 	[CT_LINGERING_REQUEST_STREAM] = { "lingering-request-stream", REV_BCD, NULL, T_SEND,
 	    NULL, "the server keeps the stream of a request open after its response",
 	    "Server: end the stream once the response has been sent." },
+	[CT_REDIRECT] = { "redirect", REV_A | REV_BCD, NULL, NULL, NULL,
+	    "a request for the MCP endpoint is redirected",
+	    "Server, or what routes to it: serve the URL that clients are given, or give them "
+	    "the other one; a redirect costs the message, the token or the method of many a "
+	    "client. Often it is a slash at the end, or http for https behind a proxy." },
+	[CT_INIT_REFUSED] = { "initialize-refused", REV_BCD, NULL, T_LIFECYCLE, NULL,
+	    "the server accepts no initialize of a client",
+	    "Client: POST initialize with Accept: application/json, text/event-stream and "
+	    "Content-Type: application/json, without a session id. Server: accept such a one, "
+	    "also without MCP-Protocol-Version. If it has all that, see what a proxy strips." },
+	[CT_SSE_CUT] = { "sse-cut-event", REV_A | REV_BCD, NULL,
+	    "HTML, Server-sent events, Interpreting an event stream", NULL,
+	    "a stream ends in the middle of an event, which its reader must drop",
+	    "Server, or the hop that cut it: end every event with an empty line, and let a "
+	    "message come out whole; look for a limit on the size or the time of a response." },
 	[CT_GET_200_NOT_SSE] = { "get-200-not-sse", REV_BCD, "empty-accept-loop", T_LISTEN,
 	    NULL, "the server answers a GET for events with success but no event stream",
 	    "Server: answer text/event-stream, or 405 where no stream is offered; some clients "
@@ -122,6 +138,10 @@ static const struct {
 	[CT_A_ENDPOINT_FIRST] = { "a-endpoint-first", REV_A, NULL, T_OLD, NULL,
 	    "the first event of an HTTP+SSE stream is not `endpoint` with a URI",
 	    "Server: send the endpoint event before anything else." },
+	[CT_A_ENDPOINT_WRONG] = { "a-endpoint-wrong", REV_A, NULL, T_OLD, NULL,
+	    "the endpoint event names a URI where POSTs are refused",
+	    "Server: name the URI as clients see it, with the path prefix of the proxy or of "
+	    "the mount; or let the proxy pass that path on." },
 	[CT_A_RECONNECT_NO_INIT] = { "a-reconnect-no-init", REV_A, "dead-session", T_OLD, NULL,
 	    "the client came back on HTTP+SSE, got a new endpoint and goes on without initialize",
 	    "Client: an endpoint event on a new connection is a new session: initialize again." },
@@ -249,8 +269,12 @@ report(struct cs *s, const struct hit *h)
 		conf = CONF_MEDIUM;
 	d = draft_new(c->engine, &rule_contract, rows[h->rule].id, h->severity, conf, n);
 	draft_title(d, "%s", rows[h->rule].title);
-	draft_why(d, "It is against the specification (%s). First seen: %s.",
-	    rows[h->rule].section, h->seen[0].text);
+	if (rows[h->rule].section)
+		draft_why(d, "It is against the specification (%s). First seen: %s.",
+		    rows[h->rule].section, h->seen[0].text);
+	else
+		draft_why(d, "Nothing forbids it, and clients fail over it. First seen: %s.",
+		    h->seen[0].text);
 	draft_fix(d, "%s%s", rows[h->rule].fix, h->rule == CT_EVENT_ID_DUP && n &&
 	    engine_looks(c->engine, n, "rmcp") ?
 	    " rmcp does so for its request streams from 1.5.0 on." : "");
@@ -258,7 +282,8 @@ report(struct cs *s, const struct hit *h)
 		draft_stream(d, h->streams[i]);
 	for (uint32_t i = 0; i < h->n_seen; i++)
 		draft_evidence(d, h->seen[i].at, "%s", h->seen[i].text);
-	draft_text(d, "section", str_c(rows[h->rule].section));
+	if (rows[h->rule].section)
+		draft_text(d, "section", str_c(rows[h->rule].section));
 	for (unsigned i = 0; i < 4; i++)
 		if (rows[h->rule].revs & 1u << i)
 			names[used++] = (char)('A' + i);

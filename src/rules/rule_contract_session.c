@@ -16,6 +16,7 @@ drop_client(struct contract *c)
 
 	idmap_del(&c->clients, &oldest->node);
 	free(oldest->at);
+	free(oldest->barred);
 	free(oldest);
 }
 
@@ -110,9 +111,11 @@ ct_clients_end(struct contract *c)
 {
 	struct idnode *p, *tmp;
 
-	IDMAP_EACH(&c->clients, p, tmp)
+	IDMAP_EACH(&c->clients, p, tmp) {
 		while (((struct cl *)p)->n > 1)
 			judge_attempt(c, (struct cl *)p);
+		ct_way_end(c, (struct cl *)p);
+	}
 }
 
 void
