@@ -170,7 +170,7 @@ on_stream(struct storm *s, const struct ev *e)
 		s->open[s->n_open++] = e->stream;
 	}
 	if (s->now.ends == 0 || idtab_get(&s->posts, e->u.stream.lineage) ||
-	    idtab_get(&s->posts, e->u.stream.resumes) ||
+	    (e->u.stream.resumes && idtab_get(&s->posts, e->u.stream.resumes)) ||
 	    e->u.stream.requested < s->now.end.t)
 		return;
 	s->now.gets++;
