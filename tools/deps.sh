@@ -8,6 +8,7 @@ set -u
 
 # One package a word; a|b is the first of them that the system knows.  @clang-rt
 # is the runtime library of the default clang, whose name has its version in it.
+# a+ is good to have: where it cannot be had, what wants it is skipped.
 packages()
 {
 	case $1 in
@@ -15,7 +16,7 @@ packages()
 	    libbrotli-dev libzstd-dev uthash-dev libllhttp-dev|node-llhttp
 	    libevent-dev libcurl4-openssl-dev" ;;
 	test) echo "clang @clang-rt libcmocka-dev libjansson-dev python3 shellcheck
-	    mandoc" ;;
+	    mandoc nginx+" ;;
 	bench) echo "python3 tshark tcpflow tcpdump wrk nginx" ;;
 	esac
 }
@@ -27,7 +28,7 @@ elsewhere()
 	  to build  gcc or clang, GNU make, pkg-config, libpcap, zlib, brotli, zstd,
 	            uthash, llhttp (8 or 9), libevent 2.1, libcurl
 	  to test   clang with its sanitizer runtime, cmocka, jansson, python3,
-	            shellcheck, mandoc
+	            shellcheck, mandoc; nginx as a proxy that buffers or cuts
 	  to bench  python3; tshark, tcpflow as peers of analyze; wrk and nginx
 	            for serve
 	END
@@ -61,6 +62,7 @@ names()
 		    sed -n 's/.*Depends: clang-\([0-9][0-9]*\)$/\1/p' | head -n 1)
 		echo "libclang-rt-dev ${v:+libclang-rt-$v-dev}"
 		;;
+	*+) echo "${1%+}" ;;
 	*) echo "${1//|/ }" ;;
 	esac
 }
@@ -129,7 +131,21 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	exit 0
 fi
 [ $# -gt 0 ] || set -- build test
+# What is good to have, as far as that goes.
+extras()
+{
+	local p
+	for p in "${extra[@]}"; do
+		if { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; } && known "$p" &&
+		    apt install -y --no-install-recommends "$p"; then
+			continue
+		fi
+		echo "deps: no $p: the tests that want it are skipped"
+	done
+}
+
 missing=()
+extra=()
 want=()
 unknown=
 for g; do
@@ -142,10 +158,17 @@ for g; do
 		exit 2
 	fi
 	for w in $(packages "$g"); do
-		present "$(names "$w")" || missing+=("$w")
+		present "$(names "$w")" && continue
+		case $w in
+		*+) extra+=("${w%+}") ;;
+		*) missing+=("$w") ;;
+		esac
 	done
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
+if [ ${#missing[@]} -eq 0 ]; then
+	extras
+	exit 0
+fi
 
 choose
 known_all=$?
@@ -169,3 +192,4 @@ if ! apt install -y --no-install-recommends "${want[@]}"; then
 	# most often the lists are older than the archive
 	apt update && apt install -y --no-install-recommends "${want[@]}" || exit 1
 fi
+extras

@@ -445,6 +445,8 @@ out_tick(void *arg)
 	(void)idle_time(m, &cut);
 	if (has_fault(m, FAULT_BUFFER))
 		next = release_due(m, now);
+	if (has_fault(m, FAULT_HOLD) || has_fault(m, FAULT_WEDGE))
+		out_release(m);
 	for (int i = 0; i < TICK_BATCH && m->streams && m->streams->due <= now; i++) {
 		if (cut)
 			cut_off(m->streams);

@@ -321,6 +321,7 @@ xchg_gone(struct xchg *x, enum http_gone why)
 		chan_closed(s->ch, id, unsent);
 	if (legacy)
 		session_end(s);
-	if (get)
-		out_release(m);
+	/* Not before the close is on record. */
+	if (get && (has_fault(m, FAULT_HOLD) || has_fault(m, FAULT_WEDGE)))
+		loop_timer_set(m->tick, 0);
 }

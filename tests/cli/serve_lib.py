@@ -80,8 +80,13 @@ class Server:
 class Conn:
     """A connection; what came is in self.got."""
 
-    def __init__(self, server, host="127.0.0.1"):
-        self.s = socket.create_connection((host, server.port), timeout=WAIT)
+    def __init__(self, server, host="127.0.0.1", small=False):
+        """small: with hardly any room for what it does not read."""
+        self.s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        if small:
+            self.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.s.settimeout(WAIT)
+        self.s.connect((host, server.port))
         self.got = b""
         self.end = None
 
@@ -135,13 +140,14 @@ class Conn:
         return r
 
     def rest(self):
-        """All that comes until the end of the connection."""
+        """All that comes until the end of the connection, which is then closed."""
         while self.more():
             pass
+        self.s.close()
         return self.got
 
     def close(self, reset=False):
-        if reset:
+        if reset and self.s.fileno() >= 0:
             self.s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         self.s.close()
 

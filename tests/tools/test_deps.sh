@@ -49,7 +49,7 @@ chmod +x "$tmp"/bin/*
 export FAKE=$tmp
 
 ALL="gcc libc6-dev make pkgconf libpcap-dev zlib1g-dev libbrotli-dev libzstd-dev
-uthash-dev libevent-dev libcurl4-openssl-dev clang libcmocka-dev libjansson-dev python3 shellcheck mandoc"
+uthash-dev libevent-dev libcurl4-openssl-dev clang libcmocka-dev libjansson-dev python3 shellcheck mandoc nginx"
 
 # run INSTALLED KNOWN ARCHIVE ARGS...: deps.sh with these package lists
 run()
@@ -105,6 +105,19 @@ say "empty lists: updates them, then installs"
 run "gcc" "" ""
 [ $status -eq 1 ] && grep -q 'no package .* in the lists' "$tmp/out"
 say "a package nobody has: a clear failure"
+
+run "${ALL% nginx} node-llhttp libclang-rt-14-dev" "nginx" ""
+[ $status -eq 0 ] && grep -q 'apt-get install.* nginx$' "$tmp/log"
+say "what is good to have is installed, too"
+
+run "${ALL% nginx} node-llhttp libclang-rt-14-dev" "" ""
+[ $status -eq 0 ] && grep -q 'no nginx: .*skipped' "$tmp/out" &&
+    ! grep -q 'apt-get' "$tmp/log"
+say "where nobody has it, it goes without"
+
+FAKE_UID=1000 FAKE_SUDO=no run "${ALL% nginx} node-llhttp libclang-rt-14-dev" "nginx" ""
+[ $status -eq 0 ] && grep -q 'no nginx' "$tmp/out" && ! grep -q 'apt-get' "$tmp/log"
+say "nor does it ask for a password"
 
 FAKE_UID=1000 FAKE_SUDO=no run "$ALL libclang-rt-14-dev" "node-llhttp" ""
 [ $status -eq 1 ] && grep -q 'sudo apt-get install node-llhttp' "$tmp/out" &&
