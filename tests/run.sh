@@ -117,11 +117,21 @@ table_is_complete()		# every capture has its row in the table
 	done
 	[ $bad -eq 0 ] && echo "ok - every capture has its row in captures/README.md"
 }
+recall()			# precision and recall over all that is there
+{
+	local d folders=captures
+	for d in $MORE_CAPTURES; do
+		[ ! -d "$d" ] || folders="$folders $d"
+	done
+	# shellcheck disable=SC2086 # words
+	report recall python3 tests/golden/recall.py --without "$WITHOUT" build/mcpdiag $folders
+}
 suite_golden()
 {
 	export -f table_is_complete
 	report captures bash -c table_is_complete
 	golden golden build/mcpdiag captures
+	recall
 }
 suite_golden_more()
 {
