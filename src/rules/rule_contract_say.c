@@ -19,7 +19,8 @@
 
 /* One row for each rule: where it stands, for which revisions it holds, which
  * detectors tell of the same symptom as a fault of its own (it is info then),
- * and the check of the official conformance suite that tests the same. */
+ * and the check of the official conformance suite (0.1.16, 0.2.0-alpha.12) that
+ * looks for the same, by its id. */
 static const struct {
 	const char *id;
 	unsigned revs;
@@ -66,18 +67,21 @@ static const struct {
 	    "the client's requests lack MCP-Protocol-Version after the handshake",
 	    "Client: send MCP-Protocol-Version with the negotiated revision in every request "
 	    "after initialize; without it a server assumes 2025-03-26." },
-	[CT_SID_CHARSET] = { "sid-charset", REV_BCD, NULL, T_SESSION, NULL,
+	[CT_SID_CHARSET] = { "sid-charset", REV_BCD, NULL, T_SESSION,
+	    "server-session-id-visible-ascii",
 	    "the server's session id holds bytes outside of visible ASCII",
 	    "Server: make session ids of the bytes 0x21 to 0x7E only." },
 	[CT_SID_MISSING] = { "sid-missing", REV_BCD, NULL, T_SESSION, NULL,
 	    "the client leaves out the session id that the server gave it",
 	    "Client: send Mcp-Session-Id in every request after initialize." },
 	[CT_SID_ALIVE_AFTER_END] = { "sid-alive-after-end", REV_BCD, "split-brain", T_SESSION,
-	    NULL, "the server goes on serving a session that it has ended",
+	    "server-session-terminated-returns-404",
+	    "the server goes on serving a session that it has ended",
 	    "Server: answer 404 to a session id that was deleted; with several replicas, share "
 	    "the end of a session among them." },
 	[CT_SID_ENDED_NOT_404] = { "sid-ended-not-404", REV_BCD, "dead-session", T_SESSION,
-	    NULL, "the server refuses a deleted session with another status than 404",
+	    "server-session-terminated-returns-404",
+	    "the server refuses a deleted session with another status than 404",
 	    "Server: answer 404 to a session id that has ended, so that the client knows to "
 	    "initialize again." },
 	[CT_NO_REINIT] = { "no-reinit", REV_BCD, "dead-session", T_SESSION, NULL,
@@ -91,11 +95,12 @@ static const struct {
 	    "the server ends the stream of a request before its response",
 	    "Server: keep the stream open until the response has been sent." },
 	[CT_EARLY_CLOSE_UNPRIMED] = { "early-close-unprimed", REV_D, "lost-response", T_SEND,
-	    "server-sse-polling",
+	    "server-sse-priming-event",
 	    "the server ends the stream of a request before its response, and gave no event id",
 	    "Server: before closing early send an event with an id and empty data, so that the "
 	    "client can come back for the response." },
-	[CT_RETRY_EARLY] = { "retry-early", REV_D, "retry-violation", T_RESUME, "sse-retry",
+	[CT_RETRY_EARLY] = { "retry-early", REV_D, "retry-violation", T_RESUME,
+	    "client-sse-retry-timing",
 	    "the client comes back to a closed stream sooner than the server's retry allows",
 	    "Client: wait as many milliseconds as the last retry of that stream says." },
 	[CT_LINGERING_REQUEST_STREAM] = { "lingering-request-stream", REV_BCD, NULL, T_SEND,
@@ -106,7 +111,8 @@ static const struct {
 	    "Server, or what routes to it: serve the URL that clients are given, or give them "
 	    "the other one; a redirect costs the message, the token or the method of many a "
 	    "client. Often it is a slash at the end, or http for https behind a proxy." },
-	[CT_INIT_REFUSED] = { "initialize-refused", REV_BCD, NULL, T_LIFECYCLE, NULL,
+	[CT_INIT_REFUSED] = { "initialize-refused", REV_BCD, NULL, T_LIFECYCLE,
+	    "server-initialize",
 	    "the server accepts no initialize of a client",
 	    "Client: POST initialize with Accept: application/json, text/event-stream and "
 	    "Content-Type: application/json, without a session id. Server: accept such a one, "
