@@ -71,6 +71,7 @@ static const struct {
 	{ "leapfrog", "notification-storm" },
 	{ "replay-loop", "notification-storm" },
 	{ "orphaned-channel", "half-open" },
+	{ "half-open", "session-wedge" },
 	{ "abrupt-shutdown", "lost-response" },
 	{ "id-collision", "lost-response" },
 	{ "stale-slot", "collateral-teardown" },
@@ -89,6 +90,7 @@ static const struct {
 	{ "idle-cut", "collateral-teardown" },
 	{ "idle-cut", "dead-session" },
 	{ "idle-cut", "lost-response" },
+	{ "idle-cut", "reconnect-storm" },
 	{ "abrupt-shutdown", "dead-session" },
 	{ "cursor-loss", "collateral-teardown" },
 };
