@@ -11,7 +11,6 @@
 #define PAUSE NS_S		/* shorter ones are not worth a note */
 #define EARLY (5 * NS_MS)	/* reordered capture */
 #define NEAR (60 * NS_MS)	/* an end this close to a GET is a takeover */
-#define STOP (100 * NS_MS)	/* what closes within this closes together */
 #define MAX_SESSION_CUTS 64
 #define MAX_CUTS 65536
 #define EVERY (10 * NS_S)	/* judged so often while time passes */
@@ -142,7 +141,14 @@ apart(ns_t a, ns_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* A cut together with other connections of the server: it stopped. */
+static void
+count_close(struct cut *c)
+{
+	c->closes += c->closes < UINT8_MAX;
+}
+
+/* A cut together with other connections of the server: it stopped, unless all of
+ * them had streams that met the same timer. */
 static void
 check_stop(struct idle_cut *r, struct cut *c)
 {
@@ -151,7 +157,7 @@ check_stop(struct idle_cut *r, struct cut *c)
 
 		if (k->t && k->server == c->server && k->conn != c->conn &&
 		    apart(k->t, c->at.t) <= STOP)
-			c->together = true;
+			count_close(c);
 	}
 	r->recent[r->n_recent++ % 32] = (struct recent){ c->server, c->at.t, c->conn,
 	    c->session, c->stream };
@@ -176,7 +182,7 @@ on_close(struct idle_cut *r, const struct ev *e)
 			continue;
 		for (uint32_t j = s->n_cuts; j-- > 0;)
 			if (s->cuts[j].stream == k->stream)
-				s->cuts[j].together = true;
+				count_close(&s->cuts[j]);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "rule_util.h"
 #include "rule_who.h"
 
+#define STOP (100 * NS_MS)	/* what closes within this closes together */
 #define WATCHED (10 * NS_S)	/* what follows a cut is looked at for so long */
 
 enum next {			/* what the session did after a cut */
@@ -25,7 +26,9 @@ struct cut {			/* a stream ended by the server or a hop */
 	ns_t idle;		/* since the session's last request */
 	bool truncated, post, torn;
 	uint32_t coupled;	/* exchange of the GET that took its place, or 0 */
-	bool together;		/* with other streams or connections: a stop */
+	bool together;		/* with streams of another age and silence: a stop */
+	uint8_t closes, alike;	/* connections that closed with it; of them, those
+				 * with a cut stream of that age and silence */
 	bool gone;		/* the session was not known afterwards */
 	enum next next;
 	ns_t back;		/* until it was back */

@@ -148,6 +148,12 @@ one_time(const struct found *f)
 	return f->n && last - first < 2 * (f->max - f->min);
 }
 
+static bool
+stopped(const struct cut *c)
+{
+	return c->together || c->closes > c->alike;
+}
+
 /* The cuts that agree with each other on that timer; false if they are too few,
  * or too few of those that it could be about. */
 static bool
@@ -157,7 +163,7 @@ agree(const struct idle_cut *r, struct cut **all, uint32_t n, enum timer timer, 
 
 	*f = (struct found){ .timer = timer, .cuts = xcalloc(n ? n : 1, sizeof *f->cuts) };
 	for (uint32_t i = 0; i < n; i++)
-		if (fits(all[i], timer) && !all[i]->together)
+		if (fits(all[i], timer) && !stopped(all[i]))
 			f->cuts[f->n++] = all[i];
 	could = f->n;
 	if (could < MIN_CUTS)
@@ -167,7 +173,7 @@ agree(const struct idle_cut *r, struct cut **all, uint32_t n, enum timer timer, 
 	for (uint32_t i = 0; i < n; i++) {
 		ns_t m = measure(all[i], timer);
 
-		if (fits(all[i], timer) && !all[i]->together &&
+		if (fits(all[i], timer) && !stopped(all[i]) &&
 		    llabs(m - f->median) * 20 <= f->median)
 			f->cuts[f->n++] = all[i];
 	}
@@ -205,7 +211,7 @@ lone(struct idle_cut *r, struct cut **all, uint32_t n, struct found *f)
 			ns_t m = measure(c, timer);
 			bool alive = a && (c->at.t - r->first) / NS_MS < (ns_t)a->a;
 
-			if (c->together || !alive || !fits(c, timer) || !known(m) ||
+			if (c->together || c->closes || !alive || !fits(c, timer) || !known(m) ||
 			    (c->truncated && c->gone))
 				continue;
 			if (timer == TIMER_SESSION && !c->gone &&
@@ -425,6 +431,8 @@ static void
 mark_together(struct cut **v, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
+		v[i]->alike = 0;
+	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = i + 1; j < n && j < i + 64 &&
 		    v[j]->at.t - v[i]->at.t <= ONE_OCCASION; j++) {
 			ns_t age = llabs(v[i]->age - v[j]->age);
@@ -432,6 +440,11 @@ mark_together(struct cut **v, uint32_t n)
 
 			if (age * 20 > v[i]->age && silence * 20 > v[i]->silence)
 				v[i]->together = v[j]->together = true;
+			if (age * 20 > v[i]->age || silence * 20 > v[i]->silence ||
+			    v[i]->conn == v[j]->conn || v[j]->at.t - v[i]->at.t > STOP)
+				continue;
+			v[i]->alike += v[i]->alike < UINT8_MAX;
+			v[j]->alike += v[j]->alike < UINT8_MAX;
 		}
 }
 
