@@ -25,8 +25,18 @@ void source_free(struct source *);
 /* Adds a file.  The path is kept.  -E_IO or -E_FORMAT with a sentence when it
  * cannot be opened or is no capture (an empty file is -E_FORMAT too). */
 int source_add(struct source *, const char *path, struct errmsg *);
-/* 1 and a packet (numbered from 1), or 0 at the end of all.  A file that turns
- * bad after its start ends there; source_file() says why. */
+/* In place of source_add(), for the one file of a run that is read while it is
+ * written: a pipe, or a regular file that grows (by whole records or by parts
+ * of one).  Nothing is read yet, so whether it is a capture turns out later.
+ * From then on source_next() never waits.  A pipe ends when its writers are
+ * gone, a regular file never, unless it gets shorter, which is an error.  *fd
+ * is what to watch for reading, -1 for a regular file: ask again after a while.
+ * -E_IO with a sentence when it cannot be opened. */
+int source_follow(struct source *, const char *path, int *fd, struct errmsg *);
+#define SOURCE_LATER 2
+/* 1 and a packet (numbered from 1), or 0 at the end of all, or SOURCE_LATER:
+ * a followed file has no whole packet for now.  A file that turns bad after its
+ * start ends there; source_file() says why. */
 int source_next(struct source *, struct packet *out);
 /* Packets that follow the one given last and are in memory already, up to max;
  * all stay valid together with it until the next source_next().  0 says only

@@ -1,7 +1,9 @@
 #include "mcpdiag/source.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,9 @@ struct file {
 	unsigned index;
 	bool is_stdin;
 	bool regular;		/* can be closed and read again */
+	bool follow;		/* never wait for bytes */
+	bool waiting;		/* there were none, and it is not the end */
+	bool begun;		/* the first piece has been handed on */
 	enum inflate_kind packing;
 	uint64_t size, done;	/* bytes of the file; read of it */
 	ns_t t;			/* of the packet that is next */
@@ -86,6 +91,7 @@ file_open(struct file *f)
 	f->regular = S_ISREG(st.st_mode) && !f->is_stdin;
 	f->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	f->done = 0;
+	f->begun = false;
 	f->n_linktypes = 0;
 	f->last_linktype = UINT32_MAX;
 	f->cap = capfile_new();
@@ -110,37 +116,72 @@ file_close(struct file *f)
 	f->plain_full = f->packing_cut = false;
 }
 
-/* Reads a piece, of at least `least` bytes if the file has them. */
-static size_t
-fill(struct file *f, size_t least)
+/* A followed pipe is read when it has something, or has ended. */
+static bool
+would_wait(const struct file *f)
 {
-	size_t n = 0;
+	struct pollfd p = { .fd = f->fd, .events = POLLIN };
 
+	return f->follow && !f->regular && poll(&p, 1, 0) == 0;
+}
+
+/* The end of a followed file is where more will stand, unless it was cut. */
+static bool
+may_grow(struct file *f)
+{
+	struct stat st;
+
+	if (!f->follow || !f->regular)
+		return false;
+	if (fstat(f->fd, &st) == 0 && (uint64_t)st.st_size < f->done) {
+		fail(f, E_IO, "it became shorter while it was followed");
+		return false;
+	}
+	return true;
+}
+
+/* Reads behind the `have` bytes that are in the piece, until it holds `least`
+ * if the file has them; how many it holds. */
+static size_t
+fill(struct file *f, size_t have, size_t least)
+{
+	size_t n = have;
+
+	f->waiting = false;
 	while (n < least) {
-		ssize_t got = read(f->fd, f->piece + n, PIECE - n);
+		ssize_t got;
 
+		if (would_wait(f)) {
+			f->waiting = true;
+			break;
+		}
+		got = read(f->fd, f->piece + n, PIECE - n);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			fail(f, E_IO, "%s", strerror(errno));
+		if (got == 0)
+			f->waiting = may_grow(f);
 		if (got <= 0)
 			break;
 		n += (size_t)got;
 	}
-	f->done += n;
+	f->done += n - have;
 	return n;
 }
 
 /* Lends the next unpacked bytes to the capture reader.  They are unpacked in
- * pieces too: 256 KiB may hold gigabytes. */
-static void
+ * pieces too: 256 KiB may hold gigabytes.  False when there are none yet. */
+static bool
 feed_packed(struct file *f)
 {
 	size_t n = 0;
 
 	while (n == 0 && !f->failed) {
 		if (f->packed.n == 0 && !f->plain_full) {
-			f->packed = str_of(f->piece, fill(f, 1));
+			f->packed = str_of(f->piece, fill(f, 0, 1));
+			if (f->packed.n == 0 && f->waiting)
+				return false;
 			if (f->packed.n == 0) {
 				f->packing_cut = !inflate_done(f->inflate);
 				break;
@@ -157,50 +198,54 @@ feed_packed(struct file *f)
 		capfile_feed(f->cap, f->plain, n);
 	else
 		capfile_eof(f->cap);
+	return true;
 }
 
 /* The first piece tells whether the file is packed. */
-static void
+static bool
 feed_first(struct file *f)
 {
-	size_t n = fill(f, SNIFF);
+	size_t n = fill(f, (size_t)f->done, SNIFF);
 
+	if (f->waiting)
+		return false;
+	f->begun = true;
 	f->packing = inflate_sniff(f->piece, n);
 	if (f->packing == INFLATE_NONE) {
 		if (n)
 			capfile_feed(f->cap, f->piece, n);
 		else
 			capfile_eof(f->cap);
-		return;
+		return true;
 	}
 	f->inflate = inflate_new(f->packing, UINT64_MAX, 0, NULL, NULL);
 	f->plain = xmalloc(PIECE);
 	f->packed = str_of(f->piece, n);
-	feed_packed(f);
+	return feed_packed(f);
 }
 
-static void
+/* False when a followed file has no more for now. */
+static bool
 feed(struct file *f)
 {
 	size_t n;
 
 	if (f->failed) {
 		capfile_eof(f->cap);
-		return;
+		return true;
 	}
-	if (f->done == 0) {
-		feed_first(f);
-		return;
-	}
-	if (f->inflate) {
-		feed_packed(f);
-		return;
-	}
-	n = fill(f, 1);
+	if (!f->begun)
+		return feed_first(f);
+	if (f->inflate)
+		return feed_packed(f);
+	n = fill(f, 0, 1);
 	if (n)
 		capfile_feed(f->cap, f->piece, n);
+	else if (f->waiting)
+		return false;
 	else
 		capfile_eof(f->cap);
+	return true;
 }
 
 static void
@@ -232,7 +277,7 @@ file_end(struct file *f)
 }
 
 /* The next packet of the open file; false when there is none, and then the
- * file is closed. */
+ * file is closed, unless it is waiting for more. */
 static bool
 file_next(struct file *f, struct packet *out)
 {
@@ -243,7 +288,8 @@ file_next(struct file *f, struct packet *out)
 				note_linktype(f, out->linktype);
 			return true;
 		case CAPFILE_MORE:
-			feed(f);
+			if (!feed(f))
+				return false;
 			continue;
 		case CAPFILE_END: case CAPFILE_BAD:
 			file_end(f);
@@ -345,6 +391,31 @@ source_free(struct source *s)
 	free(s);
 }
 
+static struct file *
+file_new(const struct source *s, const char *path)
+{
+	struct file *f = xcalloc(1, sizeof *f);
+
+	f->path = xmemdup0(path, strlen(path));
+	f->is_stdin = strcmp(path, "-") == 0;
+	f->index = s->n_files;
+	f->fd = -1;
+	return f;
+}
+
+static void
+keep(struct source *s, struct file *f)
+{
+	s->stdin_used |= f->is_stdin;
+	if (s->n_files == s->cap_files) {
+		s->cap_files = s->cap_files ? s->cap_files * 2 : 4;
+		s->files = xrealloc(s->files,
+		    s->cap_files * sizeof *s->files);
+		s->heap = xrealloc(s->heap, s->cap_files * sizeof *s->heap);
+	}
+	s->files[s->n_files++] = f;
+}
+
 int
 source_add(struct source *s, const char *path, struct errmsg *em)
 {
@@ -355,11 +426,7 @@ source_add(struct source *s, const char *path, struct errmsg *em)
 	if (strcmp(path, "-") == 0 && s->stdin_used)
 		return err_set(em, E_USAGE, "-: standard input can be read "
 		    "only once");
-	f = xcalloc(1, sizeof *f);
-	f->path = xmemdup0(path, strlen(path));
-	f->is_stdin = strcmp(path, "-") == 0;
-	f->index = s->n_files;
-	f->fd = -1;
+	f = file_new(s, path);
 	has_packet = file_peek(f);
 	if (f->failed && !has_packet) {
 		int rc = err_set(em, f->failed, "%s: %s", path, f->error.text);
@@ -367,16 +434,32 @@ source_add(struct source *s, const char *path, struct errmsg *em)
 		file_free(f);
 		return rc;
 	}
-	s->stdin_used |= f->is_stdin;
-	if (s->n_files == s->cap_files) {
-		s->cap_files = s->cap_files ? s->cap_files * 2 : 4;
-		s->files = xrealloc(s->files,
-		    s->cap_files * sizeof *s->files);
-		s->heap = xrealloc(s->heap, s->cap_files * sizeof *s->heap);
-	}
-	s->files[s->n_files++] = f;
+	keep(s, f);
 	if (has_packet)
 		heap_add(s, f);
+	return 0;
+}
+
+int
+source_follow(struct source *s, const char *path, int *fd, struct errmsg *em)
+{
+	struct file *f;
+
+	assert(s->n_files == 0);
+	*fd = -1;
+	f = file_new(s, path);
+	f->follow = true;
+	if (!file_open(f)) {
+		int rc = err_set(em, f->failed, "%s: %s", path, f->error.text);
+
+		file_free(f);
+		return rc;
+	}
+	keep(s, f);
+	s->heap[s->n_heap++] = f;
+	s->taken = true;		/* nothing precedes its first packet */
+	if (!f->regular)
+		*fd = f->fd;
 	return 0;
 }
 
@@ -391,6 +474,11 @@ source_next(struct source *s, struct packet *out)
 			out->pkt = ++s->n_packets;
 			s->last = out->data;
 			return 1;
+		}
+		s->last = NULL;
+		if (s->heap[0]->waiting) {
+			*out = (struct packet){ 0 };
+			return SOURCE_LATER;
 		}
 		s->n_heap = 0;
 		s->taken = false;
