@@ -1,8 +1,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "complain.h"
 #include "mcpdiag/live.h"
@@ -14,12 +12,12 @@
 #include "mcpdiag/xmem.h"
 #include "opts.h"
 #include "output.h"
+#include "reader.h"
 #include "record.h"
 #include "report.h"
 #include "tell.h"
 
 #define TURN 4096		/* packets handled before the loop goes on */
-#define BATCH 16		/* packets of a file looked at together */
 #define TICK (100 * NS_MS)
 #define LATE (200 * NS_MS)	/* packets may still wait in the ring */
 #define HINT (5 * NS_S)
@@ -28,13 +26,15 @@
 enum {
 	O_INTERFACE = OPT_OWN, O_READ, O_FILTER, O_WRITE, O_SIZE, O_FILES, O_COUNT,
 	O_DURATION, O_SNAPLEN, O_BUFFER, O_PROMISC, O_USER, O_LIST, O_FORMAT, O_QUIET,
-	O_COLOR, O_FAIL_ON, O_LIMIT, O_SHOW_SECRETS,
+	O_COLOR, O_FAIL_ON, O_LIMIT, O_SHOW_SECRETS, O_FOLLOW, O_SPEED,
 };
 
 static const struct opt options[] = {
 	{ O_INTERFACE, 'i', "interface", "NAME", "capture there (the first that is up); any: all" },
 	{ O_LIST, 'D', "list-interfaces", NULL, "list the interfaces and exit" },
 	{ O_READ, 'r', "read", "FILE", "a capture instead; - is stdin, as it comes" },
+	{ O_FOLLOW, 0, "follow", NULL, "with -r: go on while the file grows" },
+	{ O_SPEED, 'x', "speed", "X", "with -r: X times as fast as it was; 1: real time" },
 	{ O_FILTER, 'f', "filter", "BPF", "only packets that match, as in tcpdump" },
 	{ O_WRITE, 'w', "write", "FILE", "save the packets, too" },
 	{ O_SIZE, 'C', "file-size", "MB", "go on in another file after that much" },
@@ -65,6 +65,8 @@ static const char *const examples[] = {
 struct run {
 	const struct command *cmd;
 	struct live_opts live_opts;
+	bool follow;
+	uint32_t speed;			/* in thousandths, 0: no waiting */
 	const char *read, *write, *user, *color;
 	char *filter;			/* -f and the trailing words */
 	uint64_t file_size, count, duration;
@@ -76,15 +78,15 @@ struct run {
 	struct loop *loop;
 	struct live *live;
 	struct loop_fd *ready;
-	struct source *source;
+	struct reader *reader;
 	struct record *record;
 	struct pipeline *p;
 	struct output out;
 	struct ndjson *nd;
-	struct loop_timer *tick, *stop, *turn, *hint;
+	struct loop_timer *tick, *stop, *hint;
 	uint64_t packets;
 	struct live_stats stats;
-	bool stopping, mcp, record_failed;
+	bool stopping, unusable, mcp, record_failed;
 	int rc;
 };
 
@@ -105,6 +107,26 @@ number(const char *option, const char *arg, uint64_t max, uint64_t *out)
 	(void)snprintf(text, sizeof text, "give a number from 1 to %llu",
 	    (unsigned long long)max);
 	return usage(option, arg, text);
+}
+
+/* Up to three decimals. */
+static int
+set_speed(struct run *r, const char *arg)
+{
+	const char *dot = strchr(arg, '.');
+	size_t n = dot ? strlen(dot + 1) : 0;
+	uint64_t whole = 0, part = 0;
+
+	if (n <= 3 && dot != arg && str_u64(dot ? str_of(arg, (size_t)(dot - arg)) :
+	    str_c(arg), &whole) && whole <= READER_SPEED_MAX / 1000 &&
+	    (dot == NULL || str_u64(str_c(dot + 1), &part))) {
+		for (; n < 3; n++)
+			part *= 10;
+		r->speed = (uint32_t)(whole * 1000 + part);
+		if (r->speed > 0 && r->speed <= READER_SPEED_MAX)
+			return 0;
+	}
+	return usage("--speed", arg, "give a number from 0.001 to 1000000");
 }
 
 static int
@@ -209,6 +231,11 @@ set(struct run *r, int id, const char *arg)
 	case O_SHOW_SECRETS:
 		r->pipe.show_secrets = true;
 		break;
+	case O_FOLLOW:
+		r->follow = true;
+		break;
+	case O_SPEED:
+		return set_speed(r, arg);
 	case O_LIMIT:
 		if (limits_set(&r->pipe.limits, str_c(arg), &em) == 0)
 			break;
@@ -251,6 +278,12 @@ parse(struct run *r, int argc, char **argv)
 		if (rc != 0)
 			return rc;
 	}
+	if ((r->follow || r->speed) && (r->read == NULL || strcmp(r->read, "-") == 0))
+		return usage(r->follow ? "--follow" : "--speed", r->read ? "with -r -" :
+		    "without --read", "-r names the file; a pipe is read as it comes");
+	if (r->follow && r->speed)
+		return usage("--follow", "with --speed", "a file that grows is read as it "
+		    "grows");
 	if (r->file_count && !r->file_size)
 		return usage("--file-count", "without --file-size", "-C says how large "
 		    "each file of the ring may be");
@@ -289,17 +322,25 @@ save(struct run *r, const struct packet *pk)
 	r->rc = STATUS_ENVIRONMENT;
 }
 
-static void
-on_packet(void *arg, const struct packet *pk)
+/* False when no more are wanted. */
+static bool
+take_packet(void *arg, const struct packet *pk)
 {
 	struct run *r = arg;
 
 	if (r->count && r->packets >= r->count)
-		return;
+		return false;
 	save(r, pk);
 	r->packets += pipeline_packets(r->p, pk, 1);
 	if (r->packets == r->count)
 		stop(r);
+	return !r->stopping;
+}
+
+static void
+on_packet(void *arg, const struct packet *pk)
+{
+	(void)take_packet(arg, pk);
 }
 
 static void
@@ -317,51 +358,18 @@ on_live(void *arg, int fd, unsigned ready)
 	stop(r);
 }
 
-/* The next packets of a file or a pipe; false at its end. */
-static bool
-read_some(struct run *r)
-{
-	struct packet pk[BATCH];
-	unsigned n;
-
-	for (unsigned done = 0; done < TURN && !r->stopping; done += n) {
-		if (source_next(r->source, pk) != 1)
-			return false;
-		n = 1 + source_more(r->source, pk + 1, BATCH - 1);
-		for (unsigned i = 0; i < n; i++)
-			on_packet(r, &pk[i]);
-	}
-	return true;
-}
-
+/* Of a pipe it turns out only now that it was no capture. */
 static void
-on_turn(void *arg)
+on_end(void *arg)
 {
 	struct run *r = arg;
+	struct source_file f;
 
-	if (read_some(r))
-		loop_timer_set(r->turn, 0);
-	else
-		stop(r);
-}
-
-static void
-on_stdin(void *arg, int fd, unsigned ready)
-{
-	struct run *r = arg;
-	struct packet pk[BATCH];
-	unsigned n;
-
-	(void)fd;
-	(void)ready;
-	if (source_next(r->source, pk) != 1) {
-		stop(r);
-		return;
+	if (source_file(reader_source(r->reader), 0, &f) && f.error && f.format == NULL) {
+		complain("mcpdiag watch: %s: %s", f.path, f.error);
+		r->unusable = true;
 	}
-	on_packet(r, pk);
-	while (!r->stopping && (n = source_more(r->source, pk, BATCH)) > 0)
-		for (unsigned i = 0; i < n; i++)
-			on_packet(r, &pk[i]);
+	stop(r);
 }
 
 /* ---- time ---- */
@@ -497,27 +505,20 @@ open_live(struct run *r, struct first *f)
 static int
 open_file(struct run *r)
 {
+	struct reader_opts o = { .path = r->read, .follow = r->follow, .speed = r->speed,
+		.packet = take_packet, .end = on_end, .arg = r };
 	struct errmsg em;
-	struct stat st;
 
 	if (r->filter) {
 		r->pipe.filter = bpf_new(r->filter, &em);
 		if (r->pipe.filter == NULL)
 			return usage("--filter", r->filter, em.text);
 	}
-	r->source = source_new();
-	if (source_add(r->source, r->read, &em) != 0) {
-		complain("mcpdiag watch: %s", em.text);
-		return STATUS_INPUT;
-	}
-	/* A regular file is always ready; a pipe is read as it fills. */
-	if (strcmp(r->read, "-") == 0 && fstat(STDIN_FILENO, &st) == 0 && !S_ISREG(st.st_mode))
-		r->ready = loop_fd_new(r->loop, STDIN_FILENO, LOOP_READ, on_stdin, r);
-	if (r->ready == NULL) {
-		r->turn = loop_timer_new(r->loop, on_turn, r);
-		loop_timer_set(r->turn, 0);
-	}
-	return 0;
+	r->reader = reader_new(r->loop, &o, &em);
+	if (r->reader)
+		return 0;
+	complain("mcpdiag watch: %s", em.text);
+	return STATUS_INPUT;
 }
 
 static int
@@ -590,8 +591,9 @@ tell_input(struct run *r)
 		f.n_linktypes = 1;
 		pipeline_file(r->p, &f);
 	}
-	for (unsigned i = 0; r->source && source_file(r->source, i, &f); i++)
-		pipeline_file(r->p, &f);
+	if (r->reader == NULL || !source_file(reader_source(r->reader), 0, &f))
+		return;
+	pipeline_file(r->p, &f);
 }
 
 static int
@@ -633,11 +635,10 @@ close_all(struct run *r)
 	ndjson_free(r->nd);
 	loop_timer_free(r->tick);
 	loop_timer_free(r->stop);
-	loop_timer_free(r->turn);
 	loop_timer_free(r->hint);
 	loop_fd_free(r->ready);
 	live_close(r->live);
-	source_free(r->source);
+	reader_free(r->reader);
 	record_free(r->record);
 	bpf_free(r->pipe.filter);
 	output_fini(&r->out);
@@ -662,7 +663,7 @@ run(const struct command *cmd, int argc, char **argv)
 	if (rc == 0) {
 		start_timers(&r);
 		loop_run(r.loop);
-		rc = finish(&r);
+		rc = r.unusable ? STATUS_INPUT : finish(&r);
 	}
 	close_all(&r);
 	return rc < 0 ? STATUS_CLEAN : rc;

@@ -19,6 +19,15 @@ says "a size without a file" 2 'w names the file' watch -C 3 -r $C
 says "a filter twice" 2 'one or the other' watch -f tcp -r $C udp
 says "a filter that is none" 2 'filter' watch -r $C frob
 says "a user that is none" 2 'there is no user' watch -Z no-such-user -r $C
+says "--follow of no file" 2 'r names the file' watch --follow -i lo
+says "--follow of a pipe" 2 'read as it comes' watch --follow -r -
+says "--speed of no file" 2 'r names the file' watch --speed 1 -i lo
+says "--speed of a pipe" 2 'read as it comes' watch -x 2 -r -
+says "both of them" 2 'read as it grows' watch --follow -x 2 -r $C
+for x in 0 0.0001 1000001 1.2.3 .5 -1 fast; do
+	says "a speed of $x" 2 'from 0.001 to 1000000' watch "--speed=$x" -r $C
+done
+says "--follow of no capture" 3 'README.md: not a capture' watch --follow -r README.md
 
 # A file: a line for each event, then what analyze says of it.
 run watch -r $C
@@ -42,6 +51,49 @@ check "-q: findings only" test "$(grep -c 'stream 5 opens' "$tmp/out")" -eq 0
 exits "-c: the first packets" 0 watch -c 20 -r $C
 exits "a filter by words" 0 watch -r $C udp port 53
 exits "--fail-on none" 0 watch --fail-on none -r $C
+
+# awaits PATTERN FILE PID: until the file has it, or the process is gone
+awaits()
+{
+	until grep -q "$1" "$2" || ! kill -0 "$3" 2>/dev/null; do :; done
+}
+# awaits_end FILE PID: until the process has read all of the file
+awaits_end()
+{
+	local fd size
+	size=$(stat -c %s "$1")
+	while kill -0 "$2" 2>/dev/null; do
+		for fd in /proc/"$2"/fd/*; do
+			[ "$fd" -ef "$1" ] && grep -q "^pos:[[:space:]]*$size\$" \
+			    "/proc/$2/fdinfo/${fd##*/}" && return
+		done
+	done
+}
+run watch -T ndjson -x 1000000 -r $C
+check "at a speed it is the same" diff <(grep -v '"type":"file"' "$tmp/out") "$tmp/want"
+"$bin" watch -x 0.001 -r $C >"$tmp/out" 2>"$tmp/err" &
+watch=$!
+awaits ' request initialize' "$tmp/out" $watch
+kill -INT $watch
+wait $watch
+check "slow motion has not come to the end" grep -q '^seen  *[1-9][0-9]\? packets' "$tmp/out"
+
+# A file that grows; the half record at its end is whole later.
+head -c 1000 $C >"$tmp/grows"
+"$bin" watch -T ndjson --follow -r "$tmp/grows" >"$tmp/out" 2>"$tmp/err" &
+watch=$!
+awaits '"type":"request"' "$tmp/out" $watch
+tail -c +1001 $C | head -c 2000 >>"$tmp/grows"
+awaits_end "$tmp/grows" $watch
+tail -c +3001 $C >>"$tmp/grows"
+head -c 44 $C | tail -c 20 >>"$tmp/grows"
+awaits_end "$tmp/grows" $watch
+kill -INT $watch
+wait $watch
+check "--follow: all of it, and ^C ends it" \
+    diff <(grep -v '"type":"file"' "$tmp/out") "$tmp/want"
+exits "--follow -c" 0 watch --follow -c 20 -r $C
+exits "--follow --duration" 1 watch --follow --duration 1 -r $C
 
 # Saved while watching.
 exits "-w" 1 watch -w "$tmp/saved.pcapng" -q -r $C
