@@ -8,7 +8,8 @@
 #   make lint         architecture, banned functions, headers, man pages
 #   make fuzz         libFuzzer targets, FUZZ_SECONDS each (ONLY=fuzz_sse)
 #   make bench        speed against named peers; bench-smoke: floors only;
-#                     bench-serve: the server, with 19,000 streams
+#                     bench-serve: the server, with 19,000 streams;
+#                     bench-live: watch, as root; soak: 50 million packets
 #   make interop      real clients, from their registries, against the server
 #                     (PEERS="ts go"; not part of make check)
 #   make install      PREFIX=/usr/local, DESTDIR; uninstall takes it away
@@ -177,7 +178,7 @@ fuzz:
 
 # The benchmark's own programs; optimised, whatever VARIANT is.
 BENCH := $(addprefix build/bench/,mkload floor pair hostile sse)
-.PHONY: bench bench-smoke bench-serve bench-tools
+.PHONY: bench bench-smoke bench-serve bench-live soak bench-tools
 bench-tools: $(BENCH)
 build/bench/%: bench/%.c Makefile
 	@mkdir -p $(@D)
@@ -189,6 +190,10 @@ bench-smoke: all bench-tools
 	@bench/bench.sh smoke
 bench-serve: all bench-tools
 	@bench/serve.sh
+bench-live: all bench-tools
+	@bench/live.sh
+soak: all bench-tools
+	@bench/live.sh soak
 
 .PHONY: interop
 interop: all

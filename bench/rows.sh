@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What bench.sh and serve.sh share: rows with a gate, their sum, the header.
+# What bench.sh, serve.sh and live.sh share: rows with a gate, their sum, the header.
 # For whoever sources it: tap=1 prints "ok"/"not ok" before each row, slack
 # widens the gates of times, lenient=1 skips a time that is missed beside other
 # work.  Environment: BENCH_JSON=FILE.
@@ -64,7 +64,7 @@ row()
 	# Beside other work a time proves nothing; instructions still do.
 	if [ $word = FAIL ] && [ -z "$wrong" ] && [ $lenient -eq 1 ] && busy; then
 		case $unit in
-		x | ' ms')
+		x | ' ms' | ' us' | 'k packets/s' | ' GB/s')
 			say SKIP "$text, but the machine is busy"
 			return
 			;;
@@ -83,6 +83,34 @@ try()
 	"$@"
 	trying=0
 	[ "$result" = PASS ] || "$@"
+}
+
+# nginx_start PORT BODY: one worker that answers BODY; its process in `nginx`
+nginx_start()
+{
+	cat >"$D/nginx.conf" <<-END
+	daemon off;
+	master_process off;
+	pid $D/nginx.pid;
+	error_log $D/nginx.log;
+	events { worker_connections 1024; }
+	http {
+		access_log off;
+		keepalive_requests 1000000000;
+		client_body_temp_path $D/nginx.1;
+		proxy_temp_path $D/nginx.2;
+		fastcgi_temp_path $D/nginx.3;
+		uwsgi_temp_path $D/nginx.4;
+		scgi_temp_path $D/nginx.5;
+		server {
+			listen 127.0.0.1:$1;
+			default_type application/json;
+			location / { return 200 '$2'; }
+		}
+	}
+	END
+	nginx -p "$D" -c "$D/nginx.conf" >/dev/null 2>&1 &
+	nginx=$!
 }
 
 # header: where this was measured; BIN is the program, D the folder

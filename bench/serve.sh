@@ -177,33 +177,6 @@ slow_memory()
 BODY='{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"hello, world"}]}}'
 CALL='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello, world"}}}'
 
-nginx_start()			# on port $1
-{
-	cat >"$D/nginx.conf" <<-END
-	daemon off;
-	master_process off;
-	pid $D/nginx.pid;
-	error_log $D/nginx.log;
-	events { worker_connections 1024; }
-	http {
-		access_log off;
-		keepalive_requests 1000000000;
-		client_body_temp_path $D/nginx.1;
-		proxy_temp_path $D/nginx.2;
-		fastcgi_temp_path $D/nginx.3;
-		uwsgi_temp_path $D/nginx.4;
-		scgi_temp_path $D/nginx.5;
-		server {
-			listen 127.0.0.1:$1;
-			default_type application/json;
-			location / { return 200 '$BODY'; }
-		}
-	}
-	END
-	nginx -p "$D" -c "$D/nginx.conf" >/dev/null 2>&1 &
-	nginx=$!
-}
-
 wrk_script()			# for session $1
 {
 	cat <<-END
@@ -234,7 +207,7 @@ against_nginx()			# against_nginx WHAT SERVER_ARGS
 	start			# for a port that is free
 	peer=$port
 	stop
-	nginx_start "$peer"
+	nginx_start "$peer" "$BODY"
 	# shellcheck disable=SC2086 # none or one
 	start $2
 	wrk_script "$($SSE session "$port")" >"$D/call.lua"

@@ -17,7 +17,7 @@ packages()
 	    libevent-dev libcurl4-openssl-dev" ;;
 	test) echo "clang @clang-rt libcmocka-dev libjansson-dev python3 shellcheck
 	    mandoc nginx+" ;;
-	bench) echo "python3 tshark tcpflow tcpdump wrk nginx" ;;
+	bench) echo "python3 tshark tcpflow tcpdump tcpreplay wrk nginx" ;;
 	esac
 }
 
@@ -30,7 +30,7 @@ elsewhere()
 	  to test   clang with its sanitizer runtime, cmocka, jansson, python3,
 	            shellcheck, mandoc; nginx as a proxy that buffers or cuts
 	  to bench  python3; tshark, tcpflow as peers of analyze; wrk and nginx
-	            for serve
+	            for serve and watch, tcpreplay and tcpdump for watch
 	END
 }
 

@@ -68,11 +68,21 @@ read_some(struct reader *r)
 	return 1;
 }
 
+/* read_some(), as a whole turn. */
+static int
+turn(struct reader *r)
+{
+	int rc = read_some(r);
+
+	r->opts.turn(r->opts.arg);
+	return rc;
+}
+
 static void
 on_turn(void *arg)
 {
 	struct reader *r = arg;
-	int rc = read_some(r);
+	int rc = turn(r);
 
 	if (r->over)
 		return;
@@ -91,7 +101,7 @@ on_pipe(void *arg, int fd, unsigned ready)
 	(void)ready;
 	if (r->over)
 		return;
-	switch (read_some(r)) {
+	switch (turn(r)) {
 	case 0:
 		if (!r->over)
 			over(r);
@@ -141,29 +151,38 @@ left(struct reader *r, const struct packet *pk)
 	return due - now;
 }
 
+/* What is due; 0 at the end, else how long to wait for more. */
+static int
+due_some(struct reader *r, ns_t *wait)
+{
+	*wait = 0;
+	for (unsigned done = 0; done < TURN && !r->over; done++) {
+		if (!r->waits && source_next(r->source, &r->next) != 1)
+			return 0;
+		r->waits = true;
+		*wait = left(r, &r->next);
+		if (*wait > 0)
+			break;
+		r->waits = false;
+		hand_on(r, &r->next);
+	}
+	return 1;
+}
+
 static void
 on_timed_turn(void *arg)
 {
 	struct reader *r = arg;
 	ns_t wait;
+	int rc = due_some(r, &wait);
 
-	for (unsigned done = 0; done < TURN; done++) {
-		if (!r->waits && source_next(r->source, &r->next) != 1) {
-			over(r);
-			return;
-		}
-		r->waits = true;
-		wait = left(r, &r->next);
-		if (wait > 0) {
-			loop_timer_set(r->turn, wait);
-			return;
-		}
-		r->waits = false;
-		hand_on(r, &r->next);
-		if (r->over)
-			return;
-	}
-	loop_timer_set(r->turn, 0);
+	r->opts.turn(r->opts.arg);
+	if (r->over)
+		return;
+	if (rc == 0)
+		over(r);
+	else
+		loop_timer_set(r->turn, wait);
 }
 
 static bool

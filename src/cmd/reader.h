@@ -19,6 +19,7 @@ struct reader_opts {
 	bool follow;		/* the end of the file is not the end */
 	uint32_t speed;		/* in thousandths of capture time, 0: no waiting */
 	reader_packet_fn *packet;
+	loop_fn *turn;		/* the packets of a turn of the loop have come */
 	loop_fn *end;		/* nothing more comes, not even later */
 	void *arg;
 };

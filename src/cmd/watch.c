@@ -20,6 +20,7 @@
 #define TURN 4096		/* packets handled before the loop goes on */
 #define TICK (100 * NS_MS)
 #define LATE (200 * NS_MS)	/* packets may still wait in the ring */
+#define LAST (20 * NS_MS)		/* after ^C: what waits there then */
 #define HINT (5 * NS_S)
 #define MAX_FILES 10000
 
@@ -343,6 +344,17 @@ on_packet(void *arg, const struct packet *pk)
 	(void)take_packet(arg, pk);
 }
 
+/* Lines go out at the end of the turn of the loop in which they came up: at once
+ * for who reads them, and for a burst in one piece. */
+static void
+on_turn(void *arg)
+{
+	struct run *r = arg;
+
+	if (r->nd ? out_flush(&r->out.out) != 0 : fflush(stdout) != 0)
+		stop(r);
+}
+
 static void
 on_live(void *arg, int fd, unsigned ready)
 {
@@ -351,8 +363,10 @@ on_live(void *arg, int fd, unsigned ready)
 
 	(void)fd;
 	(void)ready;
-	if (live_read(r->live, TURN, on_packet, r, &em) >= 0)
+	if (live_read(r->live, TURN, on_packet, r, &em) >= 0) {
+		on_turn(r);
 		return;
+	}
 	complain("mcpdiag watch: %s: %s", r->live_opts.interface, em.text);
 	r->rc = STATUS_ENVIRONMENT;
 	stop(r);
@@ -396,6 +410,7 @@ on_tick(void *arg)
 	if (r->live) {
 		look_for_drops(r);
 		pipeline_tick(r->p, loop_now(r->loop) - LATE);
+		on_turn(r);
 	}
 	if (r->record && !r->record_failed && record_flush(r->record, &em) != 0) {
 		r->record_failed = true;
@@ -430,11 +445,13 @@ on_hint(void *arg)
 static void
 on_signal(void *arg, int sig)
 {
+	struct run *r = arg;
+
 	(void)sig;
 	/* The second one ends the program at once. */
 	(void)signal(SIGINT, SIG_DFL);
 	(void)signal(SIGTERM, SIG_DFL);
-	stop(arg);
+	loop_timer_set(r->stop, r->live ? LAST : 0);
 }
 
 static void
@@ -448,8 +465,6 @@ on_event(void *arg, const struct ev *e)
 		return;
 	}
 	tell_event(stdout, r->quiet ? TELL_FINDINGS : TELL_ALL, e);
-	if (fflush(stdout) != 0)
-		stop(r);
 }
 
 /* ---- start and end ---- */
@@ -506,7 +521,7 @@ static int
 open_file(struct run *r)
 {
 	struct reader_opts o = { .path = r->read, .follow = r->follow, .speed = r->speed,
-		.packet = take_packet, .end = on_end, .arg = r };
+		.packet = take_packet, .turn = on_turn, .end = on_end, .arg = r };
 	struct errmsg em;
 
 	if (r->filter) {
@@ -545,7 +560,6 @@ open_all(struct run *r, struct first *f)
 		complain("mcpdiag watch: %s", em.text);
 		return STATUS_ENVIRONMENT;
 	}
-	r->out.out.lines = true;
 	if (r->ndjson)
 		r->nd = ndjson_new(&r->out.out);
 	r->pipe.tap = on_event;
@@ -608,6 +622,7 @@ finish(struct run *r)
 
 	tell_input(r);
 	pipeline_end(r->p);
+	on_turn(r);			/* lines come before the report */
 	v = verdict_new(pipeline_timeline(r->p));
 	if (!r->ndjson) {
 		out_c(&r->out.out, "\n");
