@@ -64,9 +64,14 @@ LLHTTP_CFLAGS := -isystem /usr/share/include/llhttp
 LLHTTP_LIBS   :=
 LLHTTP_OBJ    := $(addprefix $B/llhttp/,api.o http.o llhttp.o)
 endif
-LIBS := $(LLHTTP_LIBS) -levent_core -lcurl -lpcap -lz -lbrotlidec -lzstd
+# libseccomp: watch gives up system calls where it is there.
+ifneq ($(shell pkg-config --exists libseccomp 2>/dev/null && echo yes),)
+SECCOMP_CFLAGS := -DHAVE_SECCOMP $(shell pkg-config --cflags libseccomp)
+SECCOMP_LIBS   := $(shell pkg-config --libs libseccomp)
+endif
+LIBS := $(LLHTTP_LIBS) $(SECCOMP_LIBS) -levent_core -lcurl -lpcap -lz -lbrotlidec -lzstd
 
-ALLFLAGS = $(CSTD) $(WARN) $(CFLAGS_$(VARIANT)) $(CFLAGS) $(CPPFLAGS)
+ALLFLAGS = $(CSTD) $(WARN) $(CFLAGS_$(VARIANT)) $(SECCOMP_CFLAGS) $(CFLAGS) $(CPPFLAGS)
 
 SRC  := $(sort $(wildcard src/*/*.c))
 OBJ  := $(SRC:%.c=$B/%.o)

@@ -209,7 +209,8 @@ observer()
 		watching -q port 8080
 		a=$(requests)
 		ended
-		tcpdump -i lo -B 65536 -w /dev/null port 8080 2>"$D/dump" &
+		: >"$D/dump"
+		tcpdump -i lo -B 65536 -w /dev/null port 8080 2>>"$D/dump" &
 		dump=$!
 		until grep -q listening "$D/dump"; do sleep 0.01; done
 		b=$(requests)

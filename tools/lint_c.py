@@ -49,6 +49,7 @@ FOREIGN = {
     "emmintrin.h": None,
     "malloc.h": "src/base/xmem.c",
     "event2/event.h": "src/base/loop.c",
+    "seccomp.h": "src/net/sandbox.c",
     "curl/curl.h": "src/replay/client.c",
 }
 # C17, POSIX and the kernel's own: anybody's.

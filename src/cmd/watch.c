@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "complain.h"
 #include "mcpdiag/live.h"
@@ -8,6 +9,7 @@
 #include "mcpdiag/ndjson.h"
 #include "mcpdiag/pipeline.h"
 #include "mcpdiag/privdrop.h"
+#include "mcpdiag/sandbox.h"
 #include "mcpdiag/sink.h"
 #include "mcpdiag/xmem.h"
 #include "opts.h"
@@ -486,6 +488,20 @@ take_first(void *arg, const struct live_device *d)
 }
 
 static int
+open_record(struct run *r)
+{
+	struct errmsg em;
+
+	r->record = record_new(r->write, live_linktype(r->live), r->file_size,
+	    r->file_count, r->live_opts.interface, &em);
+	if (r->record)
+		return 0;
+	complain("mcpdiag watch: %s%s", em.text, r->file_size ? " (a ring is written "
+	    "without privileges; --user says as whom)" : "");
+	return STATUS_ENVIRONMENT;
+}
+
+static int
 open_live(struct run *r, struct first *f)
 {
 	struct errmsg em;
@@ -504,14 +520,6 @@ open_live(struct run *r, struct first *f)
 	if (r->live == NULL) {
 		complain("mcpdiag watch: %s", em.text);
 		return code == -E_USAGE ? STATUS_USAGE : STATUS_ENVIRONMENT;
-	}
-	if (r->write) {
-		r->record = record_new(r->write, live_linktype(r->live), r->file_size,
-		    r->file_count, r->live_opts.interface, &em);
-		if (r->record == NULL) {
-			complain("mcpdiag watch: %s", em.text);
-			return STATUS_ENVIRONMENT;
-		}
 	}
 	r->ready = loop_fd_new(r->loop, live_fd(r->live), LOOP_READ, on_live, r);
 	return 0;
@@ -548,6 +556,8 @@ open_all(struct run *r, struct first *f)
 		return STATUS_ENVIRONMENT;
 	}
 	rc = r->read ? open_file(r) : open_live(r, f);
+	if (rc == 0 && r->live && r->write && !r->file_size)
+		rc = open_record(r);
 	if (rc != 0)
 		return rc;
 	/* Nothing off the wire is looked at with more than it needs.  A file
@@ -556,6 +566,9 @@ open_all(struct run *r, struct first *f)
 		complain("mcpdiag watch: %s", em.text);
 		return rc == -E_USAGE ? STATUS_USAGE : STATUS_ENVIRONMENT;
 	}
+	/* Of a ring all files can be overwritten, or none is made. */
+	if (r->live && r->write && r->file_size && (rc = open_record(r)) != 0)
+		return rc;
 	if (output_open(&r->out, NULL, NULL, 0, &em) != 0) {
 		complain("mcpdiag watch: %s", em.text);
 		return STATUS_ENVIRONMENT;
@@ -571,6 +584,35 @@ open_all(struct run *r, struct first *f)
 		return STATUS_ENVIRONMENT;
 	}
 	return 0;
+}
+
+/* The last step before the first packet: what is open is enough from here on,
+ * but for files yet to be written, and to be read when their turn comes. */
+static void
+confine(const struct run *r)
+{
+	const char *write[3] = { NULL }, *read[2] = { NULL }, *slash;
+	struct sandbox_opts o = { write, read };
+	char folder[4096], drops[128];
+	unsigned n = 0;
+
+	slash = r->write ? strrchr(r->write, '/') : NULL;
+	(void)snprintf(folder, sizeof folder, "%.*s",
+	    slash && slash > r->write ? (int)(slash - r->write) : 1,
+	    slash ? r->write : ".");
+	if (r->write && (r->file_size || r->record == NULL))
+		write[n++] = folder;
+	if (r->out.tty)			/* what a screen saves */
+		write[n++] = ".";
+	read[0] = r->read;
+	/* Where libpcap looks for packets that the interface dropped. */
+	if (r->live && r->live_opts.promiscuous) {
+		(void)snprintf(drops, sizeof drops, "/sys/class/net/%s/statistics",
+		    r->live_opts.interface);
+		read[0] = drops;
+	}
+	tzset();			/* reads a file, the first time */
+	(void)sandbox(&o);
 }
 
 static void
@@ -676,6 +718,7 @@ run(const struct command *cmd, int argc, char **argv)
 	if (rc == 0)
 		rc = open_all(&r, &f);
 	if (rc == 0) {
+		confine(&r);
 		start_timers(&r);
 		loop_run(r.loop);
 		rc = r.unusable ? STATUS_INPUT : finish(&r);

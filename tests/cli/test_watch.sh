@@ -114,6 +114,21 @@ END
 	check "of about that size" test "$(stat -c %s "$tmp/ring2")" -lt 1010000
 fi
 
+# confined WHAT PID: no capability is left, and none can come back
+confined()
+{
+	local status=/proc/$2/status
+	check "$1 none can come back" grep -q '^NoNewPrivs:[[:space:]]*1' "$status"
+	check "$1 no capability is left" test \
+	    "$(grep -c '^Cap\(Inh\|Prm\|Eff\|Amb\):[[:space:]]*0*$' "$status")" -eq 4
+	if ! ldd "$bin" 2>/dev/null | grep -q libseccomp ||
+	    [ ! -e /proc/sys/kernel/seccomp/actions_avail ]; then
+		ok "$1 few system calls are left # SKIP no seccomp here"
+		return
+	fi
+	check "$1 few system calls are left" grep -q '^Seccomp:[[:space:]]*2' "$status"
+}
+
 # Live.  The demo is the traffic; nothing but packets goes from it to watch.
 "$bin" watch -i lo -w "$tmp/live.pcapng" tcp >"$tmp/out" 2>"$tmp/err" &
 watch=$!
@@ -123,10 +138,9 @@ if grep -q 'no permission' "$tmp/err"; then
 	finish
 fi
 if [ "$(id -u)" -eq 0 ]; then
-	until grep -q '^CapEff:[[:space:]]*0*$' /proc/$watch/status ||
-	    ! kill -0 $watch; do :; done
 	check "root is given up" grep -q '^Uid:[[:space:]]*65534' /proc/$watch/status
 fi
+confined "when it captures" $watch
 "$bin" demo --policy replace --duration 5 >"$tmp/demo" 2>&1
 until grep -q 'leapfrog' "$tmp/out" || ! kill -0 $watch 2>/dev/null; do :; done
 kill -INT $watch
@@ -137,4 +151,83 @@ check "the finding, too" grep -q 'error: leapfrog' "$tmp/out"
 "$bin" analyze "$tmp/live.pcapng" >"$tmp/again"
 check "offline equals live: the same findings of what was saved" \
     diff <(sed '1,/^$/d' "$tmp/out" | sed '/^session #/,$d') <(sed '/^session #/,$d' "$tmp/again")
+
+# live NAME ARGS...: capturing on lo until the process is stopped; in `watch`
+live()
+{
+	rm -f "$tmp/err"
+	: >"$tmp/err"
+	"$@" >"$tmp/out" 2>>"$tmp/err" &
+	watch=$!
+	awaits 'listening on lo' "$tmp/err" $watch
+}
+# stopped: by ^C, with its exit status
+stopped()
+{
+	kill -INT $watch
+	wait $watch
+}
+
+# What is forbidden after the start is not needed: files of a ring are made, and
+# overwritten, by the user that it has become.
+mkdir "$tmp/ring.d"
+chmod 777 "$tmp/ring.d"
+chmod 711 "$tmp"
+live "$bin" watch -i lo -c 9000 -w "$tmp/ring.d/r" -C 1 -W 2
+"$bin" serve --port 0 >"$tmp/serve" 2>&1 &
+serve=$!
+awaits 'listening on' "$tmp/serve" $serve
+url=$(sed -n 's/^listening on \(.*\)$/\1/p' "$tmp/serve")
+if command -v python3 >/dev/null; then
+	python3 - "$url" <<'END'
+import json, sys, urllib.request
+text = "x" * 60000
+for i in range(40):
+    body = {"jsonrpc": "2.0", "id": i, "method": "ping", "params": {"text": text}}
+    req = urllib.request.Request(sys.argv[1], json.dumps(body).encode(),
+                                 {"Content-Type": "application/json",
+                                  "Accept": "application/json, text/event-stream"})
+    try:
+        urllib.request.urlopen(req).read()
+    except urllib.error.HTTPError as e:
+        e.read()
+END
+	until [ -e "$tmp/ring.d/r1" ] || ! kill -0 $watch 2>/dev/null; do :; done
+	stopped
+	check "a ring of files, as another user" test "$(cd "$tmp/ring.d" && echo r*)" = "r0 r1"
+	check "all of it" test "$(grep -c 'request ping' "$tmp/out")" -eq 40
+	check "nothing of it failed" test -z "$(grep -v 'listening on' "$tmp/err")"
+else
+	stopped
+fi
+kill $serve
+wait $serve
+
+if [ "$(id -u)" -eq 0 ]; then
+	mkdir -m 700 "$tmp/root.d"
+	says "a ring where that user may not write" 4 'user says as whom' \
+	    watch -i lo -C 1 -w "$tmp/root.d/r"
+fi
+
+# Without root, with the one capability that it takes.
+if [ "$(id -u)" -ne 0 ] || ! command -v setcap >/dev/null || ! command -v setpriv >/dev/null; then
+	ok "a capability instead of root # SKIP no root, setcap or setpriv"
+	finish
+fi
+cp "$bin" "$tmp/capable"
+chmod 755 "$tmp/capable"
+if ! setcap cap_net_raw=ep "$tmp/capable" 2>/dev/null; then
+	ok "a capability instead of root # SKIP a file cannot have one here"
+	finish
+fi
+user="setpriv --reuid=65534 --regid=65534 --clear-groups"
+# shellcheck disable=SC2086 # several words
+live $user "$tmp/capable" watch -i lo
+check "a capability instead of root: it listens" grep -q 'listening on lo' "$tmp/err"
+confined "a capability instead of root:" $watch
+stopped
+check "and ^C ends it" test $? -eq 0
+# shellcheck disable=SC2086
+$user "$bin" watch -i lo >"$tmp/out" 2>"$tmp/err"
+check "without it, what to do is said" grep -q 'setcap cap_net_raw=ep' "$tmp/err"
 finish
