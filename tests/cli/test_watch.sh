@@ -55,7 +55,7 @@ exits "--fail-on none" 0 watch --fail-on none -r $C
 # awaits PATTERN FILE PID: until the file has it, or the process is gone
 awaits()
 {
-	until grep -q "$1" "$2" || ! kill -0 "$3" 2>/dev/null; do :; done
+	until grep -qs "$1" "$2" || ! kill -0 "$3" 2>/dev/null; do :; done
 }
 # awaits_end FILE PID: until the process has read all of the file
 awaits_end()
@@ -141,16 +141,30 @@ if [ "$(id -u)" -eq 0 ]; then
 	check "root is given up" grep -q '^Uid:[[:space:]]*65534' /proc/$watch/status
 fi
 confined "when it captures" $watch
-"$bin" demo --policy replace --duration 5 >"$tmp/demo" 2>&1
-until grep -q 'leapfrog' "$tmp/out" || ! kill -0 $watch 2>/dev/null; do :; done
-kill -INT $watch
+"$bin" watch -i lo -T ndjson -w "$tmp/events.pcapng" tcp >"$tmp/events" 2>"$tmp/err2" &
+second=$!
+awaits 'listening on lo' "$tmp/err2" $second
+# two listeners that take the channel from each other
+"$bin" demo --policy replace --duration 5 >"$tmp/demo" 2>&1 &
+demo=$!
+awaits ': leapfrog ' "$tmp/out" $demo
+awaits '"detector": "leapfrog"' "$tmp/events" $demo
+check "the finding is told while it runs" kill -0 $demo
+wait $demo
+kill -INT $watch $second
 wait $watch
 check "^C is a normal end, the exit status says what was found" test $? -eq 1
+wait $second
 check "the first exchange is seen" grep -q 'request initialize' "$tmp/out"
 check "the finding, too" grep -q 'error: leapfrog' "$tmp/out"
 "$bin" analyze "$tmp/live.pcapng" >"$tmp/again"
 check "offline equals live: the same findings of what was saved" \
     diff <(sed '1,/^$/d' "$tmp/out" | sed '/^session #/,$d') <(sed '/^session #/,$d' "$tmp/again")
+# Only "file" differs, which names the input.
+"$bin" analyze -T ndjson "$tmp/events.pcapng" | grep -v '"type":"file"' >"$tmp/want"
+check "the very same events, byte by byte" \
+    diff <(grep -v '"type":"file"' "$tmp/events") "$tmp/want"
+check "changes of owner among them" test "$(grep -c '"type":"owner"' "$tmp/want")" -gt 8
 
 # live NAME ARGS...: capturing on lo until the process is stopped; in `watch`
 live()
