@@ -62,7 +62,9 @@ ct_get_head(struct contract *c, struct cx *x, const struct ev *e)
 enum {				/* low bits of idrec.b; the rest is of the data */
 	HAS_DATA = 1,
 	DIFFERENT = 2,		/* two streams gave that id, with other data */
+	TOLD = 4,		/* once for each id, whichever stream came first */
 };
+#define OF_DATA (~(uint32_t)(DIFFERENT | TOLD))
 
 /* An id that two streams gave does harm when a client resumes from it: nobody
  * can say which of the two is meant. */
@@ -78,13 +80,29 @@ ct_get_resumed(struct cs *s, struct cx *x, const struct ev *e)
 		    "different events", (int)(id.n < 40 ? id.n : 40), id.p);
 }
 
+static void
+another_stream(struct cs *s, struct cx *x, const struct ev *e, struct idrec *r, uint32_t part)
+{
+	bool differs = part && (r->b & HAS_DATA) && part != (r->b & OF_DATA);
+	bool bare = part == 0 || (r->b & HAS_DATA) == 0;
+
+	/* Equal data on a GET is a replay.  Priming with one id for all is what
+	 * some SDKs do all day. */
+	if ((differs || bare || x->method == CT_POST) && (r->b & TOLD) == 0) {
+		ct_hit(s, CT_EVENT_ID_DUP, SEV_INFO, CONF_HIGH, (struct at){ e->t, e->pkt },
+		    x->stream, "id %.*s comes on stream %u and on stream %u%s",
+		    (int)(e->u.sse.id.n < 40 ? e->u.sse.id.n : 40), e->u.sse.id.p, r->a,
+		    x->stream, differs ? ", with other data" :
+		    part == 0 ? ", here without data" : "");
+		r->b |= TOLD;
+	}
+	r->b |= differs ? DIFFERENT : 0;
+}
+
 void
 ct_get_sse(struct cs *s, struct cx *x, const struct ev *e)
 {
-	uint32_t part = e->u.sse.data ?
-	    ((uint32_t)e->u.sse.hash & ~(uint32_t)DIFFERENT) | HAS_DATA : 0;
-	bool bare = part == 0, other;
-	enum severity sev;
+	uint32_t part = e->u.sse.data ? ((uint32_t)e->u.sse.hash | HAS_DATA) & OF_DATA : 0;
 	struct idrec *r;
 	int fresh;
 
@@ -93,28 +111,17 @@ ct_get_sse(struct cs *s, struct cx *x, const struct ev *e)
 	    engine_inferred(s->c->engine, s->of.session))
 		return;
 	r = idtab_put(&s->events, map_digest(e->u.sse.id.p, e->u.sse.id.n), &fresh);
-	other = r->a != x->stream;
-	if (fresh || (r->b == 0 && !other)) {
-		r->a = x->stream;
-		r->b = part;
-		return;
-	}
-	if (!bare && r->b && part != (r->b & ~(uint32_t)DIFFERENT)) {
+	if (!fresh && r->a != x->stream)
+		another_stream(s, x, e, r, part);
+	else if (!fresh && part && (r->b & HAS_DATA) && part != (r->b & OF_DATA))
 		/* On answers of POSTs only, no cursor can go astray that is used. */
-		sev = x->method != CT_GET ? SEV_WARNING : other ? SEV_INFO : SEV_ERROR;
-		ct_hit(s, CT_EVENT_ID_DUP, sev, CONF_HIGH, (struct at){ e->t, e->pkt },
-		    x->stream, "id %.*s comes with other data than before on stream %u",
+		ct_hit(s, CT_EVENT_ID_DUP, x->method == CT_GET ? SEV_ERROR : SEV_WARNING,
+		    CONF_HIGH, (struct at){ e->t, e->pkt }, x->stream,
+		    "id %.*s comes with other data than before on stream %u",
 		    (int)(e->u.sse.id.n < 40 ? e->u.sse.id.n : 40), e->u.sse.id.p, r->a);
-		if (other)
-			part |= DIFFERENT;
-	} else if (other && (bare || r->b == 0 || x->method == CT_POST))
-		/* Priming with one id for all is what some SDKs do all day. */
-		ct_hit(s, CT_EVENT_ID_DUP, bare || r->b == 0 ? SEV_INFO : SEV_WARNING, CONF_HIGH,
-		    (struct at){ e->t, e->pkt }, x->stream, "id %.*s comes on stream %u and "
-		    "on stream %u%s", (int)(e->u.sse.id.n < 40 ? e->u.sse.id.n : 40),
-		    e->u.sse.id.p, r->a, x->stream, bare ? ", here without data" : "");
 	r->a = x->stream;
-	r->b = part ? part | (r->b & DIFFERENT) : r->b;
+	if (part)
+		r->b = part | (r->b & (DIFFERENT | TOLD));
 }
 
 /* ---- messages ---- */
