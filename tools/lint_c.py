@@ -19,9 +19,11 @@ LAYERS = {
     "mcp": {"base", "mcp"},
     "rules": {"base", "mcp", "rules"},
     "sink": {"base", "mcp", "sink"},
+    "tui": {"base", "mcp", "tui"},
     "serve": {"base", "proto", "mcp", "serve"},
     "replay": {"base", "proto", "mcp", "replay"},
-    "cmd": {"base", "net", "proto", "mcp", "rules", "sink", "serve", "replay", "cmd"},
+    "cmd": {"base", "net", "proto", "mcp", "rules", "sink", "serve", "replay", "tui",
+            "cmd"},
 }
 # Beyond that: these files may, too.  Public headers are not among them, else
 # their users would see what they may not include.
@@ -51,6 +53,7 @@ FOREIGN = {
     "event2/event.h": "src/base/loop.c",
     "seccomp.h": "src/net/sandbox.c",
     "curl/curl.h": "src/replay/client.c",
+    "curses.h": "src/tui/term.c",
 }
 # C17, POSIX and the kernel's own: anybody's.
 STANDARD = set("""
