@@ -29,6 +29,7 @@
 	X("pending",     pending,     64,           4,   "events held for a server not yet known to be MCP") \
 	X("ids",         ids,         4096,         16,  "event ids and request ids remembered for one session") \
 	X("store",       store,       64ULL << 20,  64 << 10, "events and texts that watch keeps to show, bytes") \
+	X("ring",        ring,        64ULL << 20,  64 << 10, "packets kept by watch for saving, bytes") \
 	X("findings",    findings,    1000,         4,   "findings reported") \
 	X("evidence",    evidence,    16,           4,   "packets of evidence in one finding")
 
