@@ -1,5 +1,5 @@
 /* capwrite: packets in, a pcapng file out.
- * One section with one interface, times in nanoseconds.  Whole blocks are
+ * One section, one interface or several, times in nanoseconds.  Whole blocks are
  * gathered and written in pieces of 64 KiB and when capwrite_flush() asks.
  * When the system will not take more (the disk is full), the file is cut back
  * to its last whole block, and from then on every call does nothing and
@@ -35,6 +35,12 @@ void capwrite_free(struct capwrite *);
 /* n bytes of a packet that had wire_n >= n of them; no more than
  * CAPWRITE_PACKET_MAX are kept.  Times before 1970 become 0. */
 int capwrite_packet(struct capwrite *, ns_t, const void *, size_t n, size_t wire_n);
+/* A further interface, of another link type or that told its packets apart;
+ * name may be NULL.  Its number goes to capwrite_on(); the first one is 0. */
+uint32_t capwrite_interface(struct capwrite *, uint32_t linktype, const char *name);
+/* As capwrite_packet(), on that interface. */
+int capwrite_on(struct capwrite *, uint32_t interface, ns_t, const void *, size_t n,
+    size_t wire_n);
 /* Hands what is gathered to the system: readers of the file see it. */
 int capwrite_flush(struct capwrite *);
 /* Why -E_IO; NULL as long as all is well. */

@@ -31,6 +31,7 @@ struct capwrite {
 	struct buf out;		/* whole blocks, not written yet */
 	off_t written;		/* whole blocks that are */
 	size_t begun;		/* where in `out` the block in work starts */
+	uint32_t interfaces;
 	struct errmsg error;
 	bool failed;
 };
@@ -104,10 +105,25 @@ fail(struct capwrite *w, int err)
 }
 
 static void
-file_header(struct capwrite *w, const struct capwrite_opts *o)
+interface(struct capwrite *w, uint32_t linktype, const char *name, const char *comment)
 {
 	static const uint8_t nanoseconds = 9;
 
+	begin(w, BLOCK_IDB);
+	u16(&w->out, (uint16_t)linktype);
+	u16(&w->out, 0);
+	u32(&w->out, 0);		/* snap length: no limit */
+	text(&w->out, OPT_COMMENT, comment);
+	text(&w->out, IDB_NAME, name);
+	option(&w->out, IDB_TSRESOL, &nanoseconds, 1);
+	option(&w->out, OPT_END, NULL, 0);
+	end(w);
+	w->interfaces++;
+}
+
+static void
+file_header(struct capwrite *w, const struct capwrite_opts *o)
+{
 	begin(w, BLOCK_SHB);
 	u32(&w->out, ORDER_MAGIC);
 	u16(&w->out, 1);		/* version 1.0 */
@@ -118,16 +134,7 @@ file_header(struct capwrite *w, const struct capwrite_opts *o)
 	text(&w->out, SHB_USERAPPL, o->application);
 	option(&w->out, OPT_END, NULL, 0);
 	end(w);
-
-	begin(w, BLOCK_IDB);
-	u16(&w->out, (uint16_t)o->linktype);
-	u16(&w->out, 0);
-	u32(&w->out, 0);		/* snap length: no limit */
-	text(&w->out, OPT_COMMENT, o->comment);
-	text(&w->out, IDB_NAME, o->interface);
-	option(&w->out, IDB_TSRESOL, &nanoseconds, 1);
-	option(&w->out, OPT_END, NULL, 0);
-	end(w);
+	interface(w, o->linktype, o->interface, o->comment);
 }
 
 struct capwrite *
@@ -169,18 +176,29 @@ capwrite_free(struct capwrite *w)
 	free(w);
 }
 
+uint32_t
+capwrite_interface(struct capwrite *w, uint32_t linktype, const char *name)
+{
+	assert(linktype <= UINT16_MAX);
+	if (w->failed)
+		return 0;
+	interface(w, linktype, name, NULL);
+	return w->interfaces - 1;
+}
+
 int
-capwrite_packet(struct capwrite *w, ns_t t, const void *p, size_t n, size_t wire_n)
+capwrite_on(struct capwrite *w, uint32_t on, ns_t t, const void *p, size_t n,
+    size_t wire_n)
 {
 	uint32_t kept = n < CAPWRITE_PACKET_MAX ? (uint32_t)n :
 	    CAPWRITE_PACKET_MAX;
 	uint64_t ticks = t > 0 ? (uint64_t)t : 0;
 
-	assert(wire_n >= n);
+	assert(wire_n >= n && on < w->interfaces);
 	if (w->failed)
 		return -E_IO;
 	begin(w, BLOCK_EPB);
-	u32(&w->out, 0);		/* interface */
+	u32(&w->out, on);
 	u32(&w->out, (uint32_t)(ticks >> 32));
 	u32(&w->out, (uint32_t)ticks);
 	u32(&w->out, kept);
@@ -188,6 +206,12 @@ capwrite_packet(struct capwrite *w, ns_t t, const void *p, size_t n, size_t wire
 	padded(&w->out, p, kept);
 	end(w);
 	return w->out.n < GATHER ? 0 : capwrite_flush(w);
+}
+
+int
+capwrite_packet(struct capwrite *w, ns_t t, const void *p, size_t n, size_t wire_n)
+{
+	return capwrite_on(w, 0, t, p, n, wire_n);
 }
 
 int

@@ -115,6 +115,39 @@ packets_come_back(void **state)
 	capwrite_free(w);
 }
 
+static void
+packets_keep_their_interface(void **state)
+{
+	static const struct capwrite_opts o = { .linktype = 101, .interface = "lo" };
+	static const uint32_t want[][2] = { { 101, 0 }, { 276, 1 }, { 276, 2 }, { 101, 0 } };
+	struct capwrite *w = open_file(&o);
+	struct source_file f;
+	struct packet k;
+	struct source *s;
+
+	(void)state;
+	assert_int_equal(capwrite_packet(w, T0, "a", 1, 1), 0);
+	assert_int_equal(capwrite_interface(w, 276, "any"), 1);
+	assert_int_equal(capwrite_interface(w, 276, NULL), 2);
+	assert_int_equal(capwrite_on(w, 1, T0 + 1, "b", 1, 1), 0);
+	assert_int_equal(capwrite_on(w, 2, T0 + 2, "c", 1, 1), 0);
+	assert_int_equal(capwrite_on(w, 0, T0 + 3, "d", 1, 1), 0);
+	assert_int_equal(capwrite_flush(w), 0);
+	s = read_back();
+	for (unsigned i = 0; i < N_ROWS(want); i++) {
+		assert_int_equal(source_next(s, &k), 1);
+		assert_int_equal(k.linktype, want[i][0]);
+		assert_int_equal(k.ifindex, want[i][1]);
+		assert_true(k.t == T0 + i);
+		assert_int_equal(*k.data, 'a' + i);
+	}
+	assert_int_equal(source_next(s, &k), 0);
+	assert_true(source_file(s, 0, &f));
+	assert_int_equal(f.stats.interfaces, 3);
+	source_free(s);
+	capwrite_free(w);
+}
+
 /* An option as it must stand in the file: code, length, text, padding. */
 static struct str
 option(uint16_t code, const char *text, char *out)
@@ -256,6 +289,7 @@ main(void)
 #define FILE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		FILE_TEST(packets_come_back),
+		FILE_TEST(packets_keep_their_interface),
 		FILE_TEST(the_file_says_what_it_is),
 		FILE_TEST(only_the_owner_may_read_it),
 		FILE_TEST(what_was_there_is_replaced),
