@@ -58,6 +58,7 @@ struct http1_head {
 	bool head_lost;		/* made up: the head itself was not seen */
 	struct str method, target;	/* request */
 	uint16_t status;		/* response */
+	struct str reason;		/* phrase behind it, any bytes */
 	uint8_t major, minor;
 	bool chunked;
 	bool has_length;

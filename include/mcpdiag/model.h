@@ -54,6 +54,22 @@ struct rpc_msg;
 struct model *model_new(const struct limits *, bool show_secrets, ev_fn *, void *arg);
 void model_free(struct model *);
 
+/* What was on the wire, just before the event it belongs to: see store.h. */
+typedef void ev_text_fn(void *arg, struct str text, uint64_t bytes, bool cut);
+
+/* For who shows single messages: texts are wanted, and go to `fn`. */
+void model_texts(struct model *, ev_text_fn *fn, void *arg);
+bool model_wants_texts(const struct model *);
+/* The text of the next event of that type; borrowed until model_text_end(),
+ * which forgets it when there was none. */
+void model_text(struct model *, enum ev_type, struct str, uint64_t bytes, bool cut);
+void model_text_end(struct model *);
+/* A secret as events show it: "#" and 10 hex digits, or as it is. */
+void model_secret(const struct model *, struct str raw, struct buf *);
+/* A request target or location as events show it: the values of its query are
+ * secrets. */
+void model_target(const struct model *, struct str raw, struct buf *);
+
 struct mconn *model_conn(struct model *, const char *client, const char *server,
     bool midstream, struct at);
 /* how: "fin", "rst", "evicted", "eof", "reused". */

@@ -8,6 +8,7 @@
 #include "mcpdiag/bpf.h"
 #include "mcpdiag/event.h"
 #include "mcpdiag/limits.h"
+#include "mcpdiag/model.h"
 #include "mcpdiag/source.h"
 #include "mcpdiag/timeline.h"
 
@@ -16,6 +17,9 @@ struct pipeline_opts {
 	bool show_secrets;
 	struct bpf *filter;	/* NULL: everything passes; not owned */
 	ev_fn *tap;		/* sees every event, findings too; or NULL */
+	/* What was on the wire, just before tap sees the event it belongs to
+	 * (model.h); or NULL, and no text is kept.  Not with events. */
+	ev_text_fn *text;
 	void *arg;
 };
 

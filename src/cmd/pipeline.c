@@ -137,6 +137,8 @@ pipeline_new(const struct pipeline_opts *opts)
 	p->engine = engine_new(&opts->limits, rules_table, from_engine, p);
 	p->model = model_new(&opts->limits, opts->show_secrets, from_model,
 	    p->engine);
+	if (opts->text)
+		model_texts(p->model, opts->text, opts->arg);
 	p->observe = observe_new(&opts->limits, p->model);
 	p->flows = flows_new(&opts->limits, &ops, p);
 	p->decode = decode_new(&opts->limits);

@@ -9,8 +9,10 @@
 static void
 drop_pending(struct endpoint *ep)
 {
-	for (uint32_t i = 0; i < ep->n_pending; i++)
-		ev_free(ep->pending[i]);
+	for (uint32_t i = 0; i < ep->n_pending; i++) {
+		ev_free(ep->pending[i].ev);
+		free(ep->pending[i].text);
+	}
 	free(ep->pending);
 	ep->pending = NULL;
 	ep->n_pending = 0;
@@ -110,20 +112,53 @@ exchange_score(struct model *m, struct mexch *x, unsigned points)
 	if (ep->dropped)		/* before what is left of them */
 		model_note(m, "late-mcp", "a server was recognised as MCP only after "
 		    "--limit pending= events; earlier ones are missing", (struct at){ 0, 0 });
-	for (uint32_t i = 0; i < ep->n_pending; i++)
-		m->out(m->arg, ep->pending[i]);
+	for (uint32_t i = 0; i < ep->n_pending; i++) {
+		const struct pending *p = &ep->pending[i];
+
+		if (p->text)
+			m->text_fn(m->text_arg, str_of(p->text, p->n_text),
+			    p->text_bytes, p->text_cut);
+		m->out(m->arg, p->ev);
+	}
 	drop_pending(ep);
+}
+
+/* Whether a text waits for this event; it waits no longer. */
+static bool
+take_text(struct model *m, const struct ev *e)
+{
+	if (m->text.p == NULL || m->text_of != e->type)
+		return false;
+	m->text_of = EV_N_TYPES;
+	return true;
+}
+
+static struct pending
+hold(struct model *m, const struct ev *e)
+{
+	struct pending p = { .ev = ev_clone(e) };
+
+	if (!take_text(m, e))
+		return p;
+	p.text = xmemdup0(m->text.p, m->text.n);
+	p.n_text = m->text.n;
+	p.text_bytes = m->text_bytes;
+	p.text_cut = m->text_cut;
+	return p;
 }
 
 void
 model_emit(struct model *m, struct endpoint *ep, const struct ev *e)
 {
 	if (ep->mcp) {
+		if (take_text(m, e))
+			m->text_fn(m->text_arg, m->text, m->text_bytes, m->text_cut);
 		m->out(m->arg, e);
 		return;
 	}
 	if (ep->n_pending >= m->lim.pending) {
-		ev_free(ep->pending[0]);
+		ev_free(ep->pending[0].ev);
+		free(ep->pending[0].text);
 		memmove(ep->pending, ep->pending + 1,
 		    (ep->n_pending - 1) * sizeof *ep->pending);
 		ep->n_pending--;
@@ -131,7 +166,7 @@ model_emit(struct model *m, struct endpoint *ep, const struct ev *e)
 	}
 	if (ep->pending == NULL)
 		ep->pending = xcalloc((size_t)m->lim.pending, sizeof *ep->pending);
-	ep->pending[ep->n_pending++] = ev_clone(e);
+	ep->pending[ep->n_pending++] = hold(m, e);
 }
 
 void

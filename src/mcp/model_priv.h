@@ -10,6 +10,15 @@
 
 #define N_RETURNS 8
 
+/* What is held of a server until it is known to speak MCP. */
+struct pending {
+	struct ev *ev;			/* a clone */
+	char *text;			/* NULL: none */
+	size_t n_text;
+	uint64_t text_bytes;
+	bool text_cut;
+};
+
 /* A server address.  Nothing of it is emitted until `score` says MCP. */
 struct endpoint {
 	UT_hash_handle hh;
@@ -17,7 +26,7 @@ struct endpoint {
 	char *name;
 	unsigned score;
 	bool mcp;
-	struct ev **pending;		/* clones, in order */
+	struct pending *pending;	/* in order */
 	uint32_t n_pending;
 	uint64_t dropped;		/* events that did not fit */
 	uint32_t n_refs;		/* connections and sessions that point here */
@@ -126,6 +135,12 @@ struct model {
 	bool roles_told;
 	ev_fn *out;
 	void *arg;
+	ev_text_fn *text_fn;		/* NULL: texts are not wanted */
+	void *text_arg;
+	struct str text;		/* of the next event of type text_of */
+	enum ev_type text_of;
+	uint64_t text_bytes;
+	bool text_cut;
 	struct endpoint *endpoints, *ep_lru;
 	struct session *sessions, *s_lru, *dead;
 	uint32_t n_dead;

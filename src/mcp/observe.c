@@ -32,6 +32,7 @@ free_ox(struct ox *x)
 	body_free(o, &x->req);
 	body_free(o, &x->resp);
 	sse_free(x->sse);
+	text_free(x);
 	free(x);
 }
 
@@ -48,6 +49,7 @@ new_ox(struct oconn *c, uint32_t n, struct at at)
 	DL_APPEND(c->list, x);
 	c->n_list++;
 	c->o->stats.work += EXCHANGE_WORK;
+	text_begin(x);
 	return x;
 }
 
@@ -146,7 +148,9 @@ on_request(void *arg, const struct http1_head *h, struct at at)
 	r.target = h->target;
 	take_headers(h, of_request, &r);
 	look_at_accept(h, &r);
+	text_head(x, h, false);
 	x->x = model_request(c->o->m, c->mc, &r, at);
+	model_text_end(c->o->m);
 	x->foreign = !h->head_lost && !str_eq(h->method, STR("POST")) &&
 	    !str_eq(h->method, STR("GET")) && !str_eq(h->method, STR("DELETE"));
 	body_begin(x, &x->req, r.coding);
@@ -208,7 +212,9 @@ on_request_end(void *arg, uint32_t n, enum http1_end end, struct at at)
 	x->req_over = true;
 	if (x->req.undecoded)
 		flags |= EVF_UNDECODED;
+	text_end(x, false);
 	model_request_end(c->o->m, x->x, e, x->req.bytes, flags, at);
+	model_text_end(c->o->m);
 	maybe_free_ox(x);
 }
 
@@ -243,7 +249,9 @@ response_head(struct ox *x, const struct http1_head *h, bool event_stream, struc
 		c->hot_x = (const char *)x->x;
 	}
 	body_begin(x, &x->resp, r.coding);
+	text_head(x, h, true);
 	model_response(c->o->m, x->x, &r, at);
+	model_text_end(c->o->m);
 }
 
 static void
@@ -331,7 +339,9 @@ on_response_end(void *arg, uint32_t n, enum http1_end end, struct at at)
 	c->hot_sse = c->hot_x = NULL;
 	if (x->resp.undecoded)
 		flags |= EVF_UNDECODED;
+	text_end(x, true);
 	model_response_end(c->o->m, x->x, e, x->resp.bytes, flags, at);
+	model_text_end(c->o->m);
 	maybe_free_ox(x);
 }
 
@@ -380,6 +390,7 @@ observe_new(const struct limits *lim, struct model *m)
 	o->lim = *lim;
 	o->m = m;
 	o->next_look = LOOK_EVERY;
+	buf_init(&o->text, 1U << 20);
 	return o;
 }
 
@@ -389,6 +400,7 @@ observe_free(struct observe *o)
 	if (o == NULL)
 		return;
 	rpc_free(o->spare);
+	buf_fini(&o->text);
 	free(o);
 }
 

@@ -34,16 +34,21 @@ string_at(struct rpc_msg *m, size_t i)
 	return (struct str *)(void *)((char *)m + msg_strings[i]);
 }
 
+struct held {
+	struct rpc_msg msg;
+	struct span text;
+};
+
 /* The struct, then its strings, padded so that the next struct is aligned. */
 static void
-hold_msg(struct body *b, const struct rpc_msg *msg)
+hold_msg(struct body *b, const struct rpc_msg *msg, struct span text)
 {
-	struct rpc_msg copy = *msg;
+	struct held copy = { *msg, text };
 	size_t need = sizeof copy, pad;
 	char *at;
 
 	for (size_t i = 0; i < N_STRINGS; i++)
-		need += string_at(&copy, i)->n;
+		need += string_at(&copy.msg, i)->n;
 	pad = -need & 15;
 	at = buf_room(&b->held, need + pad);
 	if (at == NULL) {
@@ -53,7 +58,7 @@ hold_msg(struct body *b, const struct rpc_msg *msg)
 	memcpy(at, &copy, sizeof copy);
 	at += sizeof copy;
 	for (size_t i = 0; i < N_STRINGS; i++) {
-		struct str *f = string_at(&copy, i);
+		struct str *f = string_at(&copy.msg, i);
 		if (f->n)
 			memcpy(at, f->p, f->n);
 		at += f->n;
@@ -68,17 +73,19 @@ deliver_held(struct observe *o, struct ox *x, uint64_t hash)
 	struct buf *held = &x->resp.held;
 
 	for (size_t at = 0; at < held->n;) {
-		struct rpc_msg msg;
-		size_t used = sizeof msg;
+		struct held h;
+		size_t used = sizeof h;
 
-		memcpy(&msg, held->p + at, sizeof msg);
+		memcpy(&h, held->p + at, sizeof h);
 		for (size_t i = 0; i < N_STRINGS; i++) {
-			struct str *f = string_at(&msg, i);
+			struct str *f = string_at(&h.msg, i);
 			if (f->p)
 				f->p = held->p + at + used;
 			used += f->n;
 		}
-		model_response_msg(o->m, x->x, &msg, hash, x->at);
+		text_msg(x, true, h.text);
+		model_response_msg(o->m, x->x, &h.msg, hash, x->at);
+		model_text_end(o->m);
 		at += used + (-used & 15);
 	}
 	buf_clear(held);
@@ -116,6 +123,7 @@ on_msg(void *arg, const struct rpc_msg *msg)
 {
 	struct observe *o = arg;
 	struct ox *x = o->cur;
+	struct span text = text_span(x, !o->cur_request, msg->batch);
 
 	/* Some gateways answer a JSON-RPC request with a bare error object. */
 	if (!msg->jsonrpc2 && (o->cur_request || msg->kind != RPC_ERROR || !x->rpc))
@@ -125,12 +133,16 @@ on_msg(void *arg, const struct rpc_msg *msg)
 		tell_flaws(o, x, msg);
 	if (o->cur_hold) {
 		o->stats.work -= x->resp.held.n;
-		hold_msg(&x->resp, msg);
+		hold_msg(&x->resp, msg, text);
 		o->stats.work += x->resp.held.n;
-	} else if (o->cur_request)
+		return;
+	}
+	text_msg(x, !o->cur_request, text);
+	if (o->cur_request)
 		model_request_msg(o->m, x->x, msg, 0, x->at);
 	else
 		model_response_msg(o->m, x->x, msg, o->cur_hash, x->at);
+	model_text_end(o->m);
 }
 
 static void
@@ -165,24 +177,34 @@ scan_end(struct observe *o, struct ox *x, struct body *b)
 
 /* ---- JSON bodies ---- */
 
-static bool
-starts_json(const char *p, size_t n)
+static size_t
+white(const char *p, size_t n)
 {
 	size_t i = 0;
 
 	while (i < n && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n'))
 		i++;
+	return i;
+}
+
+static bool
+starts_json(const char *p, size_t n)
+{
+	size_t i = white(p, n);
+
 	return i < n && (p[i] == '{' || p[i] == '[');
 }
 
 static void
 json_body(struct observe *o, struct ox *x, struct body *b, const void *p, size_t n)
 {
-	if (!b->started && n) {
+	/* White space alone does not tell yet. */
+	if (!b->started && white(p, n) < n) {
 		b->started = true;
 		if (!x->foreign && starts_json(p, n))
 			scan_begin(o, b);
 	}
+	text_keep(x, b == &x->resp, p, n);
 	if (b->rpc) {
 		o->cur_hold = false;
 		o->cur_hash = 0;
@@ -220,6 +242,7 @@ unstash(struct ox *x)
 			scan_begin(o, b);
 	}
 	digest_add(&b->digest, x->stash, x->n_stash);
+	text_keep(x, true, x->stash, x->n_stash);
 	if (b->rpc) {
 		o->cur_hold = true;
 		scan(o, x, b, x->stash, x->n_stash);
@@ -274,11 +297,14 @@ on_event(void *arg, const struct sse_event *v)
 		model_anomaly(o->m, x->conn->mc, "limit", "the messages of one event "
 		    "take more than 1 MiB; the last of them are not read", x->at);
 	s.cut |= b->overheld;
+	text_sse(x);
 	model_sse(o->m, x->x, &s, x->at);
+	model_text_end(o->m);
 	if (!v->tail) {
 		o->cur_hold = false;
 		o->cur_hash = s.hash;
 		if (whole && starts_json(x->stash, x->n_stash)) {
+			text_keep(x, true, x->stash, x->n_stash);
 			scan_begin(o, b);
 			scan(o, x, b, x->stash, x->n_stash);
 			(void)scan_end(o, x, b);
@@ -291,6 +317,7 @@ on_event(void *arg, const struct sse_event *v)
 	if (b->held.cap > KEEP_HELD)
 		buf_fini(&b->held);
 	buf_clear(&b->held);
+	text_drop(x, true);
 	b->started = b->overheld = false;
 	x->stash = NULL;
 	x->n_first = 0;
@@ -326,7 +353,10 @@ plain(struct ox *x, struct body *b, const void *p, size_t n)
 	struct observe *o = x->conn->o;
 
 	if (b == &x->resp && x->sse) {
-		sse_feed(x->sse, p, n);
+		if (x->text)
+			text_feed_sse(x, p, n);
+		else
+			sse_feed(x->sse, p, n);
 		unstash(x);
 	} else
 		json_body(o, x, b, p, n);
@@ -402,8 +432,10 @@ body_gap(struct ox *x, struct body *b, uint64_t bytes)
 	}
 	if (b == &x->resp && x->sse) {
 		sse_gap(x->sse, bytes);
+		text_drop(x, true);
 		return;
 	}
+	text_drop(x, b == &x->resp);
 	give_back(x->conn->o, b);
 	b->started = true;		/* and the rest is not scanned */
 }

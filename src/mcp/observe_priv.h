@@ -26,6 +26,22 @@ struct body {
 	struct buf held;	/* messages that wait for their event */
 };
 
+/* The start of a body or of an event: what is shown of it. */
+struct kept {
+	struct buf b;
+	uint64_t bytes;		/* that came */
+	size_t at;		/* of a batch: behind the elements told */
+	uint32_t n_msgs;	/* told of it */
+};
+
+/* What is kept of an exchange for model_text(). */
+struct otext {
+	struct kept req, resp;	/* bodies; of a stream, the event's data */
+	struct kept block;	/* the event's lines that came in other pieces */
+	struct str piece;	/* and those of this one */
+	bool in_line, after_cr;	/* where the next piece goes on */
+};
+
 /* An exchange while it is open; what an idle stream touches comes first. */
 struct ox {
 	struct ox *prev, *next;
@@ -45,6 +61,7 @@ struct ox {
 	size_t n_stash;
 	uint32_t n_first;
 	char first[256];		/* start of the data: an endpoint URI */
+	struct otext *text;		/* NULL: texts are not wanted */
 };
 
 struct oconn {
@@ -72,10 +89,34 @@ struct observe {
 	uint64_t next_look;		/* of stats.work: at memory use */
 	bool full, told_full;
 	struct rpc *spare;		/* scanner between documents */
+	struct buf text;		/* being made */
 	struct ox *cur;			/* whose body is being scanned */
 	bool cur_request, cur_hold;	/* its request; keep for later */
 	uint64_t cur_hash;
 };
+
+/* observe_text.c: what was on the wire, for model_text(); each does nothing
+ * when texts are not wanted.  Between text_X() and model_text_end() the event
+ * of that type is told. */
+void text_begin(struct ox *);
+void text_free(struct ox *);
+void text_head(struct ox *, const struct http1_head *, bool response);
+/* Bytes of a body, or of an event's data, before they are scanned. */
+void text_keep(struct ox *, bool response, const void *, size_t);
+/* Forgets them: at a gap, and behind an event. */
+void text_drop(struct ox *, bool response);
+/* Where the message that has just been scanned lies in them. */
+struct span {
+	size_t from, n;
+	bool whole;
+};
+struct span text_span(struct ox *, bool response, bool batch);
+void text_msg(struct ox *, bool response, struct span);
+/* The end of a body that held no message. */
+void text_end(struct ox *, bool response);
+/* Feeds a piece to the SSE parser, up to the end of each event. */
+void text_feed_sse(struct ox *, const char *, size_t);
+void text_sse(struct ox *);
 
 /* Makes ready to read a body under that Content-Encoding. */
 void body_begin(struct ox *, struct body *, struct str coding);

@@ -166,6 +166,7 @@ status_line(struct h1_parsed *ps, llhttp_t *p, struct str *block)
 			return false;
 	ps->head.status = (uint16_t)((s[9] - '0') * 100 + (s[10] - '0') * 10 +
 	    s[11] - '0');
+	ps->head.reason = end > 13 ? str_of(s + 13, end - 13) : STR_NONE;
 	if (p)
 		(void)llhttp_execute(p, s, 12);
 	*block = str_of(s + end, block->n - end);

@@ -113,6 +113,8 @@ static const struct row {
 	{ "not for another", false, {
 	    P("{}"), A("{\"error\":{\"code\":1,\"message\":\"gone\"}}"), },
 	    "POST /mcp\nasked complete 2\n200 content-length\ndone complete 37\n" },
+	{ "white space before JSON", false, { P(" \n" RPC "\"id\":1,\"method\":\"ping\"}"), },
+	    "POST /mcp\nc2s request ping 1\nasked complete 42\n" },
 	{ "bodies that are no JSON", false, { P("{a}"), A("[1,}"), },
 	    "POST /mcp\nanomaly bad-json\nasked complete 3\n200 content-length\n"
 	    "anomaly bad-json\ndone complete 4\n" },
