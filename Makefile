@@ -69,7 +69,8 @@ ifneq ($(shell pkg-config --exists libseccomp 2>/dev/null && echo yes),)
 SECCOMP_CFLAGS := -DHAVE_SECCOMP $(shell pkg-config --cflags libseccomp)
 SECCOMP_LIBS   := $(shell pkg-config --libs libseccomp)
 endif
-LIBS := $(LLHTTP_LIBS) $(SECCOMP_LIBS) -levent_core -lcurl -lpcap -lz -lbrotlidec -lzstd
+CURSES_LIBS := $(or $(shell pkg-config --libs-only-l ncursesw 2>/dev/null),-lncursesw -ltinfo)
+LIBS := $(LLHTTP_LIBS) $(SECCOMP_LIBS) -levent_core $(CURSES_LIBS) -lcurl -lpcap -lz -lbrotlidec -lzstd
 
 ALLFLAGS = $(CSTD) $(WARN) $(CFLAGS_$(VARIANT)) $(SECCOMP_CFLAGS) $(CFLAGS) $(CPPFLAGS)
 

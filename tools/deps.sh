@@ -14,10 +14,10 @@ packages()
 	case $1 in
 	build) echo "gcc libc6-dev make pkgconf|pkg-config libpcap-dev zlib1g-dev
 	    libbrotli-dev libzstd-dev uthash-dev libllhttp-dev|node-llhttp
-	    libevent-dev libcurl4-openssl-dev
+	    libevent-dev libcurl4-openssl-dev libncurses-dev
 	    libseccomp-dev" ;;
 	test) echo "clang @clang-rt libcmocka-dev libjansson-dev python3 shellcheck
-	    mandoc nginx+" ;;
+	    mandoc tmux nginx+" ;;
 	bench) echo "python3 tshark tcpflow tcpdump tcpreplay wrk nginx" ;;
 	esac
 }
@@ -27,10 +27,10 @@ elsewhere()
 	cat >&2 <<-END
 	deps: no apt-get here. mcpdiag needs, with headers:
 	  to build  gcc or clang, GNU make, pkg-config, libpcap, zlib, brotli, zstd,
-	            uthash, llhttp (8 or 9), libevent 2.1, libcurl; libseccomp if it
-	            is to be used
+	            uthash, llhttp (8 or 9), libevent 2.1, libcurl,
+	            ncurses with wide characters; libseccomp if it is to be used
 	  to test   clang with its sanitizer runtime, cmocka, jansson, python3,
-	            shellcheck, mandoc; nginx as a proxy that buffers or cuts
+	            shellcheck, mandoc, tmux; nginx as a proxy that buffers or cuts
 	  to bench  python3; tshark, tcpflow as peers of analyze; wrk and nginx
 	            for serve and watch, tcpreplay and tcpdump for watch
 	END

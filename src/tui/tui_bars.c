@@ -93,7 +93,7 @@ add_progress(const struct tui *t, struct line *l)
 	if (t->opts.live)
 		return;
 	if (t->state.ended)
-		add(l, 6, STYLE_BAR, "all read");
+		add(l, 6, STYLE_PLAIN, "all read");
 	else if (t->state.done >= 0) {
 		(void)snprintf(text, sizeof text, "reading %d%%",
 		    (int)(t->state.done * 100));
@@ -109,14 +109,14 @@ make(const struct tui *t, struct line *l)
 
 	*l = (struct line){ .n = 0 };
 	add_findings(t, l);
-	add_count(l, 5, STYLE_BAR, n_sessions(t), "session", "sessions");
-	add_count(l, 3, STYLE_BAR, t->state.packets, "packet", "packets");
+	add_count(l, 5, STYLE_PLAIN, n_sessions(t), "session", "sessions");
+	add_count(l, 3, STYLE_PLAIN, t->state.packets, "packet", "packets");
 	if (t->state.dropped)
 		add_count(l, 1, STYLE_ERROR, t->state.dropped, "dropped", "dropped");
 	else if (t->opts.live)
-		add(l, 8, STYLE_BAR, "0 dropped");
+		add(l, 8, STYLE_PLAIN, "0 dropped");
 	add_progress(t, l);
-	add(l, 7, STYLE_BAR, modes[t->mode]);
+	add(l, 7, STYLE_PLAIN, modes[t->mode]);
 	if (t->paused)
 		add(l, 0, STYLE_WARNING, "PAUSED");
 	else if (t->following && !t->state.ended)
@@ -162,8 +162,7 @@ draw_status(struct tui *t, struct grid *g)
 		want = g->w / 2;
 	while (width(&l) > g->w - want && drop(&l))
 		;
-	grid_mark(g, 0, 0, g->w, STYLE_BAR);
-	x = grid_text(g, 0, 0, g->w, STYLE_BAR, STR("mcpdiag "));
+	x = grid_text(g, 0, 0, g->w, STYLE_BOLD, STR("mcpdiag "));
 	x += grid_text(g, 0, x, g->w - width(&l) - x, STYLE_TITLE, source);
 	for (int i = 0; i < l.n; i++)
 		if (l.part[i].text[0])
