@@ -29,6 +29,8 @@ struct tui_ask {		/* the outside; called from tui_key() */
 	 * written, or why it was not, in `said`. */
 	bool (*save)(void *arg, enum tui_save, uint32_t session, struct str path,
 	    const struct buf *ladder, char *said, size_t size);
+	void *mouse_arg;
+	void (*mouse)(void *mouse_arg, bool on);	/* or NULL: there is none */
 };
 
 struct tui_opts {

@@ -17,6 +17,7 @@
 #include "reader.h"
 #include "record.h"
 #include "report.h"
+#include "screen.h"
 #include "tell.h"
 
 #define TURN 4096		/* packets handled before the loop goes on */
@@ -74,7 +75,7 @@ struct run {
 	char *filter;			/* -f and the trailing words */
 	uint64_t file_size, count, duration;
 	unsigned file_count;
-	bool ndjson, quiet, fail;
+	bool ndjson, lines, quiet, fail;	/* lines: asked for, by -T */
 	enum severity fail_on;
 	struct pipeline_opts pipe;
 
@@ -87,9 +88,13 @@ struct run {
 	struct output out;
 	struct ndjson *nd;
 	struct loop_timer *tick, *stop, *hint;
+	struct screen *screen;		/* NULL: lines */
+	char source[256];		/* its first line */
+	struct store *store;
 	uint64_t packets;
+	ns_t last;			/* time of the last packet */
 	struct live_stats stats;
-	bool stopping, unusable, mcp, record_failed;
+	bool stopping, ended, unusable, mcp, record_failed;
 	int rc;
 };
 
@@ -216,6 +221,7 @@ set(struct run *r, int id, const char *arg)
 		r->user = arg;
 		break;
 	case O_FORMAT:
+		r->lines = true;
 		r->ndjson = strcmp(arg, "ndjson") == 0;
 		if (!r->ndjson && strcmp(arg, "text") != 0)
 			return usage("--format", arg, "it is text or ndjson");
@@ -298,12 +304,66 @@ parse(struct run *r, int argc, char **argv)
 /* ---- packets ---- */
 
 static void
+look_for_drops(struct run *r)
+{
+	struct live_stats s;
+
+	live_stats(r->live, &s);
+	if (s.dropped + s.if_dropped > r->stats.dropped + r->stats.if_dropped)
+		complain("mcpdiag watch: %s: %llu packets dropped so far: verdicts are less "
+		    "sure; a filter, or a larger ring (-B), helps",
+		    r->live_opts.interface, (unsigned long long)(s.dropped + s.if_dropped));
+	r->stats = s;
+}
+
+/* What is known of the input, for the totals. */
+static void
+tell_input(struct run *r)
+{
+	struct source_file f = { 0 };
+
+	if (r->live) {
+		look_for_drops(r);
+		f.path = r->live_opts.interface;
+		f.format = "live";
+		f.stats.packets = r->packets;
+		f.stats.dropped = r->stats.dropped + r->stats.if_dropped;
+		f.linktypes[0] = live_linktype(r->live);
+		f.n_linktypes = 1;
+		pipeline_file(r->p, &f);
+	}
+	if (r->reader == NULL || !source_file(reader_source(r->reader), 0, &f))
+		return;
+	pipeline_file(r->p, &f);
+}
+
+/* No packet comes any more: all that can be said is said, once. */
+static void
+end_input(struct run *r)
+{
+	if (r->ended)
+		return;
+	r->ended = true;
+	loop_fd_free(r->ready);
+	r->ready = NULL;
+	loop_timer_clear(r->tick);
+	tell_input(r);
+	pipeline_end(r->p);
+}
+
+/* No more packets; the screens stay until they are left. */
+static void
 stop(struct run *r)
 {
 	if (r->stopping)
 		return;
 	r->stopping = true;
-	loop_stop(r->loop);
+	if (r->screen == NULL || r->unusable) {
+		loop_stop(r->loop);
+		return;
+	}
+	end_input(r);
+	screen_ended(r->screen);
 }
 
 /* What was captured is saved before it is looked at: nothing is lost then. */
@@ -331,8 +391,9 @@ take_packet(void *arg, const struct packet *pk)
 {
 	struct run *r = arg;
 
-	if (r->count && r->packets >= r->count)
+	if (r->stopping || (r->count && r->packets >= r->count))
 		return false;
+	r->last = pk->t;
 	save(r, pk);
 	r->packets += pipeline_packets(r->p, pk, 1);
 	if (r->packets == r->count)
@@ -389,19 +450,6 @@ on_end(void *arg)
 }
 
 /* ---- time ---- */
-
-static void
-look_for_drops(struct run *r)
-{
-	struct live_stats s;
-
-	live_stats(r->live, &s);
-	if (s.dropped + s.if_dropped > r->stats.dropped + r->stats.if_dropped)
-		complain("mcpdiag watch: %s: %llu packets dropped so far: verdicts are less "
-		    "sure; a filter, or a larger ring (-B), helps",
-		    r->live_opts.interface, (unsigned long long)(s.dropped + s.if_dropped));
-	r->stats = s;
-}
 
 static void
 on_tick(void *arg)
@@ -462,6 +510,11 @@ on_event(void *arg, const struct ev *e)
 	struct run *r = arg;
 
 	r->mcp |= e->type == EV_SESSION || e->type == EV_MESSAGE;
+	if (r->screen) {
+		store_event(r->store, e);
+		screen_event(r->screen, e);
+		return;
+	}
 	if (r->nd) {
 		ndjson_event(r->nd, e);
 		return;
@@ -544,6 +597,48 @@ open_file(struct run *r)
 	return STATUS_INPUT;
 }
 
+/* ---- screens ---- */
+
+static void
+tell_state(void *arg, struct tui_state *state, ns_t *last)
+{
+	struct run *r = arg;
+	uint64_t done, total;
+
+	state->packets = r->packets;
+	state->dropped = r->stats.dropped + r->stats.if_dropped;
+	*last = r->last;
+	if (r->reader == NULL)
+		return;
+	source_progress(reader_source(r->reader), &done, &total);
+	if (total)
+		state->done = done < total ? (double)done / (double)total : 1;
+}
+
+static void
+on_finish(void *arg)
+{
+	stop(arg);
+}
+
+static int
+start_screen(struct run *r, struct errmsg *em)
+{
+	bool pipe = r->read && strcmp(r->read, "-") == 0;
+	struct screen_opts o = { .arg = r, .state = tell_state, .finish = on_finish };
+
+	(void)snprintf(r->source, sizeof r->source, "%s%s%s",
+	    r->live ? r->live_opts.interface : pipe ? "stdin" : r->read,
+	    r->filter ? ", " : "", r->filter ? r->filter : "");
+	o.clock = r->live || pipe || r->follow;
+	o.tui.timeline = pipeline_timeline(r->p);
+	o.tui.store = r->store;
+	o.tui.source = r->source;
+	o.tui.live = o.clock;
+	o.tui.saved = r->write || r->follow;
+	return screen_start(r->screen, &o, em);
+}
+
 static int
 open_all(struct run *r, struct first *f)
 {
@@ -560,6 +655,8 @@ open_all(struct run *r, struct first *f)
 		rc = open_record(r);
 	if (rc != 0)
 		return rc;
+	if (!r->lines && !r->quiet)
+		r->screen = screen_open(r->loop, r->color);
 	/* Nothing off the wire is looked at with more than it needs.  A file
 	 * needs nothing, and what is saved of it is its reader's. */
 	if ((r->live || r->user) && (rc = privdrop(r->user, &em)) != 0) {
@@ -578,6 +675,10 @@ open_all(struct run *r, struct first *f)
 	r->pipe.tap = on_event;
 	r->pipe.arg = r;
 	r->p = pipeline_new(&r->pipe);
+	if (r->screen)
+		r->store = store_new(&r->pipe.limits);
+	if (r->screen)
+		return start_screen(r, &em) == 0 ? 0 : STATUS_ENVIRONMENT;
 	if (loop_signal(r->loop, SIGINT, on_signal, r, &em) != 0 ||
 	    loop_signal(r->loop, SIGTERM, on_signal, r, &em) != 0) {
 		complain("mcpdiag watch: %s", em.text);
@@ -626,30 +727,11 @@ start_timers(struct run *r)
 		loop_timer_set(r->stop, (ns_t)r->duration * NS_S);
 	if (r->live) {
 		loop_timer_set(r->hint, HINT);
+		if (r->screen)
+			return;
 		complain("mcpdiag watch: listening on %s%s%s", r->live_opts.interface,
 		    r->filter ? ", " : "", r->filter ? r->filter : "");
 	}
-}
-
-/* What is known of the input, for the totals. */
-static void
-tell_input(struct run *r)
-{
-	struct source_file f = { 0 };
-
-	if (r->live) {
-		look_for_drops(r);
-		f.path = r->live_opts.interface;
-		f.format = "live";
-		f.stats.packets = r->packets;
-		f.stats.dropped = r->stats.dropped + r->stats.if_dropped;
-		f.linktypes[0] = live_linktype(r->live);
-		f.n_linktypes = 1;
-		pipeline_file(r->p, &f);
-	}
-	if (r->reader == NULL || !source_file(reader_source(r->reader), 0, &f))
-		return;
-	pipeline_file(r->p, &f);
 }
 
 static int
@@ -662,8 +744,7 @@ finish(struct run *r)
 	uint32_t n = 0;
 	int rc = r->rc;
 
-	tell_input(r);
-	pipeline_end(r->p);
+	end_input(r);
 	on_turn(r);			/* lines come before the report */
 	v = verdict_new(pipeline_timeline(r->p));
 	if (!r->ndjson) {
@@ -688,7 +769,9 @@ finish(struct run *r)
 static void
 close_all(struct run *r)
 {
+	(void)screen_close(r->screen);
 	pipeline_free(r->p);
+	store_free(r->store);
 	ndjson_free(r->nd);
 	loop_timer_free(r->tick);
 	loop_timer_free(r->stop);
@@ -709,7 +792,7 @@ run(const struct command *cmd, int argc, char **argv)
 	struct run r = { .cmd = cmd, .fail = true, .fail_on = SEV_ERROR,
 		.out = { .fd = -1 } };
 	struct first f = { "", false };
-	int rc;
+	int rc, sig = 0;
 
 	r.live_opts.snaplen = LIVE_SNAPLEN;
 	r.live_opts.buffer = LIVE_BUFFER;
@@ -721,9 +804,18 @@ run(const struct command *cmd, int argc, char **argv)
 		confine(&r);
 		start_timers(&r);
 		loop_run(r.loop);
-		rc = r.unusable ? STATUS_INPUT : finish(&r);
+		if (r.screen && !r.unusable)
+			end_input(&r);
+		/* The summary is for the normal screen. */
+		sig = screen_close(r.screen);
+		r.screen = NULL;
+		rc = r.unusable ? STATUS_INPUT : sig ? 0 : finish(&r);
 	}
 	close_all(&r);
+	if (sig) {
+		(void)signal(sig, SIG_DFL);
+		(void)raise(sig);
+	}
 	return rc < 0 ? STATUS_CLEAN : rc;
 }
 

@@ -318,7 +318,7 @@ static void
 common(struct tui *t, uint32_t key)
 {
 	switch (key) {
-	case '?': case TUI_F1: case 'h':
+	case '?': case TUI_F1:
 		help(t);
 		break;
 	case TUI_F2: case 's':
@@ -351,10 +351,18 @@ common(struct tui *t, uint32_t key)
 	case 'A':
 		t->following = !t->following;
 		break;
+	case 'M':
+		if (t->opts.ask.mouse == NULL)
+			break;
+		t->mouse = !t->mouse;
+		t->opts.ask.mouse(t->opts.ask.mouse_arg, t->mouse);
+		tui_say(t, t->mouse ? "the mouse is ours: hold shift to mark text with it" :
+		    "the mouse is the terminal's");
+		break;
 	case 'w':
 		t->mode = (t->mode + 1) % TIME_N;
 		break;
-	case 'q': case TUI_ESC: case TUI_LEFT: case TUI_BACKSPACE:
+	case 'q': case TUI_ESC: case TUI_LEFT: case 'h': case TUI_BACKSPACE:
 		if (t->n > 1)
 			tui_pop(t);
 		else if (key == 'q')

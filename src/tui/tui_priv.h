@@ -30,7 +30,7 @@ struct tui {
 	struct tui_state state;
 	enum time_mode mode;
 	ns_t now, first, last;	/* last: of the latest event */
-	bool dirty, paused, following, leave, asked;	/* asked: really leave? */
+	bool dirty, paused, following, leave, mouse, asked;	/* asked: really leave? */
 	struct area body;	/* where the view has been drawn */
 	int click_y, click_x;
 	uint32_t last_key;	/* for ZZ */

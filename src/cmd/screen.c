@@ -1,0 +1,295 @@
+#include "screen.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mcpdiag/term.h"
+#include "mcpdiag/xmem.h"
+
+#define EVERY (100 * NS_MS)	/* paints for events */
+#define KEYS (20 * NS_MS)	/* and for keys: a key held down repeats as fast */
+#define SECOND NS_S
+#define MAX_KEYS 64		/* dealt with before a paint */
+
+struct screen {
+	struct loop *loop;
+	struct term *term;
+	struct tui *tui;
+	struct screen_opts opts;
+	struct grid grid;
+	struct loop_fd *keys;
+	struct loop_timer *paint, *second;
+	ns_t painted, due;		/* mono; due: 0 no paint is set */
+	ns_t last, last_mono;		/* packet time, and when it came */
+	size_t said;			/* bytes of stderr shown so far */
+	bool ended, mouse;
+	int sig;
+};
+
+static void
+leave(struct screen *s, int sig)
+{
+	s->sig = sig;
+	loop_stop(s->loop);
+}
+
+/* ---- painting ---- */
+
+/* Something has been written to stderr: the last line of it is shown. */
+static void
+show_said(struct screen *s)
+{
+	char text[512], *line, *end;
+	size_t n = term_said(s->term, s->said, text, sizeof text);
+
+	if (n == 0)
+		return;
+	s->said += n;
+	while (n && text[n - 1] == '\n')
+		text[--n] = '\0';
+	end = strrchr(text, '\n');
+	line = end ? end + 1 : text;
+	if (strncmp(line, "mcpdiag watch: ", 15) == 0)
+		line += 15;
+	tui_tell(s->tui, line);
+}
+
+/* Packet time goes on while nothing comes, where it is that of the clock. */
+static ns_t
+now(struct screen *s, ns_t last)
+{
+	ns_t mono = loop_mono(s->loop);
+
+	if (last != s->last || s->last_mono == 0) {
+		s->last = last;
+		s->last_mono = mono;
+	}
+	if (!s->opts.clock || s->ended || last == 0)
+		return last;
+	return last + (mono - s->last_mono);
+}
+
+static void
+paint(struct screen *s)
+{
+	struct tui_state state = { .done = -1 };
+	ns_t last = 0;
+	int w, h;
+
+	show_said(s);
+	s->opts.state(s->opts.arg, &state, &last);
+	state.ended = s->ended;
+	term_size(s->term, &w, &h);
+	if (w != s->grid.w || h != s->grid.h)
+		grid_resize(&s->grid, w, h);
+	tui_draw(s->tui, &s->grid, &state, now(s, last));
+	term_paint(s->term, &s->grid);
+	s->painted = loop_mono(s->loop);
+	s->due = 0;
+	if (s->opts.clock && !s->ended)
+		loop_timer_set(s->second, SECOND);
+	else
+		loop_timer_clear(s->second);
+}
+
+static void
+on_paint(void *arg)
+{
+	paint(arg);
+}
+
+/* A paint not sooner than `apart` after the last one. */
+static void
+want_paint(struct screen *s, ns_t apart)
+{
+	ns_t mono = loop_mono(s->loop), due = s->painted + apart;
+
+	if (s->due && s->due <= due)
+		return;
+	s->due = due;
+	loop_timer_set(s->paint, due - mono);
+}
+
+void
+screen_event(struct screen *s, const struct ev *e)
+{
+	tui_event(s->tui, e);
+	if (s->due == 0 && tui_dirty(s->tui))
+		want_paint(s, EVERY);
+}
+
+void
+screen_ended(struct screen *s)
+{
+	s->ended = true;
+	want_paint(s, 0);
+}
+
+/* ---- keys ---- */
+
+static void
+set_mouse(void *arg, bool on)
+{
+	struct screen *s = arg;
+
+	s->mouse = on;
+	term_mouse(s->term, on);
+}
+
+static bool
+take(struct screen *s, uint32_t key, int y, int x)
+{
+	if (key == 'L' - '@') {
+		term_redraw(s->term);
+		return true;
+	}
+	return y >= 0 ? tui_mouse(s->tui, key, y, x) : tui_key(s->tui, key);
+}
+
+static void
+on_keys(void *arg, int fd, unsigned ready)
+{
+	struct screen *s = arg;
+	uint32_t key;
+	int y, x, n = 0;
+
+	(void)fd;
+	(void)ready;
+	while (n < MAX_KEYS && term_key(s->term, &key, &y, &x)) {
+		n++;
+		if (!take(s, key, y, x)) {
+			leave(s, 0);
+			return;
+		}
+	}
+	/* A terminal that is gone is ready for ever. */
+	if (n == 0 && term_gone(s->term))
+		leave(s, SIGHUP);
+	else if (n)
+		want_paint(s, KEYS);
+}
+
+/* ---- signals ---- */
+
+static void
+suspend(struct screen *s)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL }, before;
+	sigset_t set, old;
+
+	term_leave(s->term);
+	(void)sigemptyset(&dfl.sa_mask);
+	(void)sigaction(SIGTSTP, &dfl, &before);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &set, &old);
+	/* Stops here, until somebody wants us back. */
+	(void)raise(SIGTSTP);
+	(void)sigprocmask(SIG_SETMASK, &old, NULL);
+	(void)sigaction(SIGTSTP, &before, NULL);
+	term_back(s->term);
+	paint(s);
+}
+
+static void
+on_signal(void *arg, int sig)
+{
+	struct screen *s = arg;
+
+	switch (sig) {
+	case SIGWINCH:
+		term_resized(s->term);
+		paint(s);
+		break;
+	case SIGTSTP:
+		suspend(s);
+		break;
+	case SIGCONT:
+		term_back(s->term);
+		paint(s);
+		break;
+	case SIGINT:
+		if (s->ended) {
+			leave(s, 0);
+			break;
+		}
+		s->opts.finish(s->opts.arg);
+		tui_tell(s->tui, "that was the capture: q or ^C leaves, with a summary");
+		break;
+	default:
+		leave(s, sig);
+	}
+}
+
+/* ---- life ---- */
+
+static bool
+want_color(const char *color)
+{
+	const char *no = getenv("NO_COLOR");
+
+	if (color && strcmp(color, "auto") != 0)
+		return strcmp(color, "always") == 0;
+	return no == NULL || *no == '\0';
+}
+
+struct screen *
+screen_open(struct loop *loop, const char *color)
+{
+	struct term *term = term_open(STDIN_FILENO, want_color(color), NULL);
+	struct screen *s;
+
+	if (term == NULL)
+		return NULL;
+	s = xcalloc(1, sizeof *s);
+	s->loop = loop;
+	s->term = term;
+	return s;
+}
+
+int
+screen_start(struct screen *s, const struct screen_opts *o, struct errmsg *em)
+{
+	static const int signals[] = { SIGWINCH, SIGTSTP, SIGCONT, SIGINT, SIGTERM, SIGHUP };
+	int w, h;
+
+	s->opts = *o;
+	s->opts.tui.ask.mouse = set_mouse;
+	s->opts.tui.ask.mouse_arg = s;
+	s->tui = tui_new(&s->opts.tui);
+	term_size(s->term, &w, &h);
+	grid_init(&s->grid, w, h, term_ascii(s->term));
+	s->paint = loop_timer_new(s->loop, on_paint, s);
+	s->second = loop_timer_new(s->loop, on_paint, s);
+	s->keys = loop_fd_new(s->loop, term_fd(s->term), LOOP_READ, on_keys, s);
+	if (s->keys == NULL)
+		return err_set(em, E_IO, "the terminal cannot be watched for keys");
+	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+		int rc = loop_signal(s->loop, signals[i], on_signal, s, em);
+
+		if (rc != 0)
+			return rc;
+	}
+	paint(s);
+	return 0;
+}
+
+int
+screen_close(struct screen *s)
+{
+	int sig;
+
+	if (s == NULL)
+		return 0;
+	sig = s->sig;
+	loop_fd_free(s->keys);
+	loop_timer_free(s->paint);
+	loop_timer_free(s->second);
+	tui_free(s->tui);
+	grid_fini(&s->grid);
+	term_close(s->term);
+	free(s);
+	return sig;
+}
