@@ -1,28 +1,34 @@
 #include "screen.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "mcpdiag/term.h"
 #include "mcpdiag/xmem.h"
+#include "save.h"
 
 #define EVERY (100 * NS_MS)	/* paints for events */
 #define KEYS (20 * NS_MS)	/* and for keys: a key held down repeats as fast */
 #define SECOND NS_S
 #define MAX_KEYS 64		/* dealt with before a paint */
+#define SAVE_TURN 4096		/* packets saved before the loop goes on */
 
 struct screen {
 	struct loop *loop;
 	struct term *term;
 	struct tui *tui;
+	struct store *store;
+	struct save *save;
 	struct screen_opts opts;
 	struct grid grid;
 	struct loop_fd *keys;
-	struct loop_timer *paint, *second;
+	struct loop_timer *paint, *second, *saving;
 	ns_t painted, due;		/* mono; due: 0 no paint is set */
-	ns_t last, last_mono;		/* packet time, and when it came */
+	ns_t last, last_mono;		/* packet time, and when it was seen to be that */
+	ns_t packet;			/* time of the last packet */
 	size_t said;			/* bytes of stderr shown so far */
 	bool ended, mouse;
 	int sig;
@@ -58,15 +64,15 @@ show_said(struct screen *s)
 
 /* Packet time goes on while nothing comes, where it is that of the clock. */
 static ns_t
-now(struct screen *s, ns_t last)
+now(struct screen *s)
 {
-	ns_t mono = loop_mono(s->loop);
+	ns_t mono = loop_mono(s->loop), last = s->packet;
 
 	if (last != s->last || s->last_mono == 0) {
 		s->last = last;
 		s->last_mono = mono;
 	}
-	if (!s->opts.clock || s->ended || last == 0)
+	if (!s->opts.live || s->ended || last == 0)
 		return last;
 	return last + (mono - s->last_mono);
 }
@@ -75,20 +81,19 @@ static void
 paint(struct screen *s)
 {
 	struct tui_state state = { .done = -1 };
-	ns_t last = 0;
 	int w, h;
 
 	show_said(s);
-	s->opts.state(s->opts.arg, &state, &last);
+	s->opts.state(s->opts.arg, &state);
 	state.ended = s->ended;
 	term_size(s->term, &w, &h);
 	if (w != s->grid.w || h != s->grid.h)
 		grid_resize(&s->grid, w, h);
-	tui_draw(s->tui, &s->grid, &state, now(s, last));
+	tui_draw(s->tui, &s->grid, &state, now(s));
 	term_paint(s->term, &s->grid);
 	s->painted = loop_mono(s->loop);
 	s->due = 0;
-	if (s->opts.clock && !s->ended)
+	if (s->opts.live && !s->ended)
 		loop_timer_set(s->second, SECOND);
 	else
 		loop_timer_clear(s->second);
@@ -113,8 +118,23 @@ want_paint(struct screen *s, ns_t apart)
 }
 
 void
+screen_packet(struct screen *s, const struct packet *pk)
+{
+	s->packet = pk->t;
+	save_packets(s->save, pk, 1);
+}
+
+void
+screen_text(struct screen *s, struct str text, uint64_t bytes, bool cut)
+{
+	store_text(s->store, text, bytes, cut);
+}
+
+void
 screen_event(struct screen *s, const struct ev *e)
 {
+	store_event(s->store, e);
+	save_event(s->save, e);
 	tui_event(s->tui, e);
 	if (s->due == 0 && tui_dirty(s->tui))
 		want_paint(s, EVERY);
@@ -169,6 +189,39 @@ on_keys(void *arg, int fd, unsigned ready)
 		leave(s, SIGHUP);
 	else if (n)
 		want_paint(s, KEYS);
+}
+
+/* ---- saving, in turns ---- */
+
+static void
+on_saving(void *arg)
+{
+	struct screen *s = arg;
+	struct errmsg em = { "" };
+
+	if (save_turn(s->save, SAVE_TURN, &em) == 1) {
+		(void)snprintf(em.text, sizeof em.text, "saving: %.0f%%",
+		    save_progress(s->save) * 100);
+		loop_timer_set(s->saving, 0);
+	}
+	tui_tell(s->tui, em.text);
+	if (s->due == 0)
+		want_paint(s, EVERY);
+}
+
+static bool
+begin_saving(void *arg, enum tui_save what, uint32_t session, struct str path,
+    const struct buf *ladder, char *said, size_t size)
+{
+	struct screen *s = arg;
+	struct errmsg em = { "" };
+	int rc = save_begin(s->save, what, session, path,
+	    ladder ? buf_str(ladder) : STR_NONE, &em);
+
+	(void)snprintf(said, size, "%s", rc == 0 ? "saving" : em.text);
+	if (rc == 0)
+		loop_timer_set(s->saving, 0);
+	return rc == 0;
 }
 
 /* ---- signals ---- */
@@ -256,13 +309,17 @@ screen_start(struct screen *s, const struct screen_opts *o, struct errmsg *em)
 	int w, h;
 
 	s->opts = *o;
-	s->opts.tui.ask.mouse = set_mouse;
-	s->opts.tui.ask.mouse_arg = s;
-	s->tui = tui_new(&s->opts.tui);
+	s->store = store_new(&o->pipe->limits);
+	s->save = save_new(&(struct save_opts){ *o->pipe, o->file, o->interface });
+	save_timeline(s->save, o->timeline);
+	s->tui = tui_new(&(struct tui_opts){ .timeline = o->timeline, .store = s->store,
+	    .ask = { s, begin_saving, s, set_mouse }, .source = o->source,
+	    .live = o->live, .saved = o->saved });
 	term_size(s->term, &w, &h);
 	grid_init(&s->grid, w, h, term_ascii(s->term));
 	s->paint = loop_timer_new(s->loop, on_paint, s);
 	s->second = loop_timer_new(s->loop, on_paint, s);
+	s->saving = loop_timer_new(s->loop, on_saving, s);
 	s->keys = loop_fd_new(s->loop, term_fd(s->term), LOOP_READ, on_keys, s);
 	if (s->keys == NULL)
 		return err_set(em, E_IO, "the terminal cannot be watched for keys");
@@ -287,7 +344,10 @@ screen_close(struct screen *s)
 	loop_fd_free(s->keys);
 	loop_timer_free(s->paint);
 	loop_timer_free(s->second);
+	loop_timer_free(s->saving);
 	tui_free(s->tui);
+	save_free(s->save);
+	store_free(s->store);
 	grid_fini(&s->grid);
 	term_close(s->term);
 	free(s);

@@ -7,14 +7,19 @@
 #define SCREEN_H
 
 #include "mcpdiag/loop.h"
+#include "mcpdiag/pipeline.h"
 #include "mcpdiag/tui.h"
 
 struct screen_opts {
-	struct tui_opts tui;
-	bool clock;		/* packets come as they are sent: ages grow by themselves */
+	const struct pipeline_opts *pipe;	/* of the run */
+	const struct timeline *timeline;
+	const char *file;	/* the capture, borrowed; NULL: not to be read again */
+	const char *interface;	/* or NULL */
+	const char *source;	/* for the first line */
+	bool live;		/* packets come as they are sent: ages grow by themselves */
+	bool saved;		/* they are kept somewhere */
 	void *arg;
-	/* What is known of the input, and the time of its last packet. */
-	void (*state)(void *arg, struct tui_state *, ns_t *last);
+	void (*state)(void *arg, struct tui_state *);	/* what is known of the input */
 	void (*finish)(void *arg);	/* ^C: no more packets are wanted */
 };
 
@@ -28,7 +33,10 @@ int screen_start(struct screen *, const struct screen_opts *, struct errmsg *);
 /* Gives the terminal back; nothing has to have been started.  Returns the
  * signal that is to end the program, or 0. */
 int screen_close(struct screen *);
-/* For each event, after timeline and store have seen it. */
+/* Each packet, before the pipeline has it, then what the pipeline tells, after
+ * its timeline. */
+void screen_packet(struct screen *, const struct packet *);
+void screen_text(struct screen *, struct str text, uint64_t bytes, bool cut);
 void screen_event(struct screen *, const struct ev *);
 /* The input has ended: no more events come. */
 void screen_ended(struct screen *);

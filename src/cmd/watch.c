@@ -89,10 +89,8 @@ struct run {
 	struct ndjson *nd;
 	struct loop_timer *tick, *stop, *hint;
 	struct screen *screen;		/* NULL: lines */
-	char source[256];		/* its first line */
-	struct store *store;
+	char source[256];		/* for its first line */
 	uint64_t packets;
-	ns_t last;			/* time of the last packet */
 	struct live_stats stats;
 	bool stopping, ended, unusable, mcp, record_failed;
 	int rc;
@@ -393,8 +391,9 @@ take_packet(void *arg, const struct packet *pk)
 
 	if (r->stopping || (r->count && r->packets >= r->count))
 		return false;
-	r->last = pk->t;
 	save(r, pk);
+	if (r->screen)
+		screen_packet(r->screen, pk);
 	r->packets += pipeline_packets(r->p, pk, 1);
 	if (r->packets == r->count)
 		stop(r);
@@ -511,7 +510,6 @@ on_event(void *arg, const struct ev *e)
 
 	r->mcp |= e->type == EV_SESSION || e->type == EV_MESSAGE;
 	if (r->screen) {
-		store_event(r->store, e);
 		screen_event(r->screen, e);
 		return;
 	}
@@ -600,14 +598,21 @@ open_file(struct run *r)
 /* ---- screens ---- */
 
 static void
-tell_state(void *arg, struct tui_state *state, ns_t *last)
+on_text(void *arg, struct str text, uint64_t bytes, bool cut)
+{
+	struct run *r = arg;
+
+	screen_text(r->screen, text, bytes, cut);
+}
+
+static void
+tell_state(void *arg, struct tui_state *state)
 {
 	struct run *r = arg;
 	uint64_t done, total;
 
 	state->packets = r->packets;
 	state->dropped = r->stats.dropped + r->stats.if_dropped;
-	*last = r->last;
 	if (r->reader == NULL)
 		return;
 	source_progress(reader_source(r->reader), &done, &total);
@@ -625,17 +630,17 @@ static int
 start_screen(struct run *r, struct errmsg *em)
 {
 	bool pipe = r->read && strcmp(r->read, "-") == 0;
-	struct screen_opts o = { .arg = r, .state = tell_state, .finish = on_finish };
+	struct screen_opts o = { .pipe = &r->pipe, .timeline = pipeline_timeline(r->p),
+		.file = pipe ? NULL : r->read, .source = r->source,
+		.live = r->live || pipe || r->follow, .saved = r->write || r->follow,
+		.arg = r, .state = tell_state, .finish = on_finish };
+	const char *slash = r->read ? strrchr(r->read, '/') : NULL;
 
-	(void)snprintf(r->source, sizeof r->source, "%s%s%s",
-	    r->live ? r->live_opts.interface : pipe ? "stdin" : r->read,
-	    r->filter ? ", " : "", r->filter ? r->filter : "");
-	o.clock = r->live || pipe || r->follow;
-	o.tui.timeline = pipeline_timeline(r->p);
-	o.tui.store = r->store;
-	o.tui.source = r->source;
-	o.tui.live = o.clock;
-	o.tui.saved = r->write || r->follow;
+	if (r->live)
+		o.interface = r->live_opts.interface;
+	(void)snprintf(r->source, sizeof r->source, "%s%s%s", r->live ? o.interface :
+	    pipe ? "stdin" : slash ? slash + 1 : r->read, r->filter ? ", " : "",
+	    r->filter ? r->filter : "");
 	return screen_start(r->screen, &o, em);
 }
 
@@ -674,9 +679,9 @@ open_all(struct run *r, struct first *f)
 		r->nd = ndjson_new(&r->out.out);
 	r->pipe.tap = on_event;
 	r->pipe.arg = r;
-	r->p = pipeline_new(&r->pipe);
 	if (r->screen)
-		r->store = store_new(&r->pipe.limits);
+		r->pipe.text = on_text;
+	r->p = pipeline_new(&r->pipe);
 	if (r->screen)
 		return start_screen(r, &em) == 0 ? 0 : STATUS_ENVIRONMENT;
 	if (loop_signal(r->loop, SIGINT, on_signal, r, &em) != 0 ||
@@ -771,7 +776,6 @@ close_all(struct run *r)
 {
 	(void)screen_close(r->screen);
 	pipeline_free(r->p);
-	store_free(r->store);
 	ndjson_free(r->nd);
 	loop_timer_free(r->tick);
 	loop_timer_free(r->stop);
