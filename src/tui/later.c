@@ -2,14 +2,6 @@
 #include "view.h"
 
 struct view *
-view_session_new(struct tui *t, uint32_t session)
-{
-	(void)session;
-	tui_say(t, "not there yet");
-	return NULL;
-}
-
-struct view *
 view_ladder_new(struct tui *t, uint32_t session, uint32_t pkt)
 {
 	(void)session;
@@ -31,14 +23,6 @@ view_diff_new(struct tui *t, uint64_t a, uint64_t b)
 {
 	(void)a;
 	(void)b;
-	tui_say(t, "not there yet");
-	return NULL;
-}
-
-struct view *
-view_findings_new(struct tui *t, uint32_t session)
-{
-	(void)session;
 	tui_say(t, "not there yet");
 	return NULL;
 }
