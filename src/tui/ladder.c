@@ -100,7 +100,7 @@ is_row(const struct ladder *l, const struct store_item *it)
 	case EV_REQUEST_END:
 		return l->detail || e->u.end.end != EV_COMPLETE;
 	case EV_RESPONSE_END:
-		return l->detail || (e->stream == 0 && e->u.end.end != EV_COMPLETE);
+		return e->stream == 0 && (l->detail || e->u.end.end != EV_COMPLETE);
 	case EV_OWNER:
 		return l->detail || e->u.owner.to != EV_CLOSED;
 	case EV_COMMENT:
@@ -380,6 +380,8 @@ end(struct ladder_row *r, const struct ev *e, const char *what, enum ev_end how)
 	bool request_side = e->type == EV_REQUEST_END;
 
 	r->glyph = ends[how].glyph;
+	if (request_side && how == EV_COMPLETE)
+		r->glyph = GLYPH_N;
 	r->way = how == EV_OPEN || how == EV_LOST ? LADDER_NOTE :
 	    how == EV_CLIENT || request_side ? LADDER_C2S : LADDER_S2C;
 	r->style = how == EV_TRUNCATED ? STYLE_WARNING : STYLE_DIM;

@@ -53,7 +53,7 @@ void ladder_draw(struct tui *, struct grid *, struct area, int y,
 /* The names of the columns. */
 void ladder_draw_head(struct tui *, struct grid *, struct area, uint32_t session);
 /* The whole ladder of a session as text, as far as the buffer goes; a last line
- * says when it did not fit. */
+ * says when it did not fit.  0: of every session, and of what is without. */
 void ladder_print(struct tui *, uint32_t session, bool detail, struct buf *);
 
 #endif

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "ladder.h"
+#include "mcpdiag/esc.h"
 
 #define TIME_W 13
 #define PKT_W 9			/* with what marks a row */
@@ -114,8 +115,8 @@ ladder_draw(struct tui *t, struct grid *g, struct area a, int y,
 		draw_arrow(g, y, c, r);
 }
 
-void
-ladder_print(struct tui *t, uint32_t session, bool detail, struct buf *out)
+static void
+print_one(struct tui *t, uint32_t session, bool detail, struct buf *out)
 {
 	struct ladder l = { tui_store(t), tui_timeline(t), session, detail, 0 };
 	struct area a = { 0, 0, 1, PRINT_W };
@@ -144,4 +145,33 @@ ladder_print(struct tui *t, uint32_t session, bool detail, struct buf *out)
 	}
 	buf_fini(&r.text);
 	grid_fini(&g);
+}
+
+static void
+print_title(const struct tl_session *s, struct buf *out)
+{
+	(void)buf_adds(out, out->n ? STR("\nSession ") : STR("Session "));
+	esc_text(out, str_c(s->key ? s->key : ""), 200);
+	(void)buf_addc(out, '\n');
+}
+
+void
+ladder_print(struct tui *t, uint32_t session, bool detail, struct buf *out)
+{
+	const struct tl_session *s;
+
+	if (session) {
+		print_one(t, session, detail, out);
+		return;
+	}
+	for (uint32_t i = 0; (s = timeline_session(tui_timeline(t), i)) != NULL; i++) {
+		if (out->max - out->n < SLACK)
+			return;
+		print_title(s, out);
+		print_one(t, s->n, detail, out);
+	}
+	if (store_session_first(tui_store(t), 0)) {
+		(void)buf_adds(out, STR("\nWithout a session\n"));
+		print_one(t, 0, detail, out);
+	}
 }

@@ -135,9 +135,8 @@ lines_str(const struct lines *l, uint32_t line)
 	return str_of(buf_str(&l->text).p + l->line[line].from, l->line[line].n);
 }
 
-/* Bytes of s that take at most w columns; one character at least. */
-static size_t
-fitting(struct str s, int w)
+size_t
+lines_fitting(struct str s, int w)
 {
 	size_t i = 0;
 	int used = 0;
@@ -172,7 +171,7 @@ lines_wrap(struct lines *l, int width)
 		uint32_t from = l->line[i].from;
 
 		do {
-			size_t n = fitting(s, width);
+			size_t n = lines_fitting(s, width);
 
 			if (l->n_rows == MAX_LINES)
 				return;

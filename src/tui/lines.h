@@ -41,6 +41,8 @@ void lines_json(struct lines *, struct str);
 /* 16 bytes to a line, in hex and as text. */
 void lines_hex(struct lines *, struct str);
 struct str lines_str(const struct lines *, uint32_t line);
+/* Bytes of s that take at most w columns; one character at least. */
+size_t lines_fitting(struct str, int w);
 /* Makes the rows for that width. */
 void lines_wrap(struct lines *, int width);
 void lines_draw_row(const struct lines *, struct grid *, int y, int x, int w, uint32_t row);

@@ -1,6 +1,7 @@
 /* F2: the file name says what is written. */
 #include <stdio.h>
 
+#include "ladder.h"
 #include "tui_priv.h"
 
 static enum tui_save
@@ -22,22 +23,6 @@ kind_of(struct str path)
 	return TUI_SAVE_PCAPNG;
 }
 
-/* The ladder as it would be on a screen long enough. */
-static void
-print_ladder(struct tui *t, uint32_t session, struct buf *out)
-{
-	struct view *v = view_ladder_new(t, session, 0);
-	struct grid g;
-
-	if (v == NULL)
-		return;
-	grid_init(&g, 160, 500, false);
-	v->ops->draw(v, &g, (struct area){ 0, 0, g.h, g.w });
-	grid_print(&g, out);
-	grid_fini(&g);
-	v->ops->free(v);
-}
-
 static void
 on_path(struct view *v, struct str path)
 {
@@ -48,9 +33,9 @@ on_path(struct view *v, struct str path)
 
 	if (path.n == 0)
 		return;
-	buf_init(&ladder, 1U << 20);
+	buf_init(&ladder, 64U << 20);
 	if (kind == TUI_SAVE_LADDER)
-		print_ladder(t, v->session, &ladder);
+		ladder_print(t, v->session, true, &ladder);
 	(void)t->opts.ask.save(t->opts.ask.arg, kind, v->session, path,
 	    kind == TUI_SAVE_LADDER ? &ladder : NULL, said, sizeof said);
 	buf_fini(&ladder);

@@ -170,6 +170,8 @@ load(struct view_message *s)
 	    s->place[0] ? ", " : "", s->place);
 	lines_add(l, STYLE_PLAIN, STR(""));
 	n = ladder_items(&s->l, s->item, parts, MAX_PARTS);
+	if (s->mode != MODE_READ && it->ev->type == EV_SSE && it->text.p)
+		n = 1;			/* the message is in its lines */
 	for (unsigned i = 0; i < n; i++)
 		if ((it = item(s, parts[i])) != NULL)
 			part(s, it, n > 1);

@@ -12,6 +12,7 @@
 
 #include "mcpdiag/ndjson.h"
 #include "mcpdiag/pipeline.h"
+#include "mcpdiag/source.h"
 #include "mcpdiag/tui.h"
 #include "mcpdiag/xmem.h"
 #include "util.h"
@@ -42,6 +43,14 @@ fix_tap(void *arg, const struct ev *e)
 }
 
 static void
+fix_text(void *arg, struct str text, uint64_t bytes, bool cut)
+{
+	struct fix *f = arg;
+
+	store_text(f->store, text, bytes, cut);
+}
+
+static void
 fix_event(void *arg, const struct ev *e)
 {
 	struct fix *f = arg;
@@ -56,7 +65,8 @@ fix_event(void *arg, const struct ev *e)
 static void
 fix_init(struct fix *f, int w, int h)
 {
-	struct pipeline_opts po = { .all_detectors = true, .tap = fix_tap, .arg = f };
+	struct pipeline_opts po = { .all_detectors = true, .tap = fix_tap,
+	    .text = fix_text, .arg = f };
 	struct tui_opts to = { .source = "test.pcap" };
 
 	(void)setenv("TZ", "UTC", 1);
@@ -89,6 +99,24 @@ fix_play(struct fix *f, const char *path, uint32_t until)
 	(void)close(fd);
 	assert_int_equal(ndjson_in_stats(in)->bad, 0);
 	ndjson_in_free(in);
+	if (until == 0) {
+		pipeline_end(f->p);
+		f->state.ended = true;
+	}
+}
+
+/* Plays a capture up to a packet (0: all of it, and the end). */
+__attribute__((unused)) static void
+fix_read(struct fix *f, const char *path, uint32_t until)
+{
+	struct source *src = source_new();
+	struct errmsg em = { "" };
+	struct packet pk;
+
+	assert_int_equal(source_add(src, path, &em), 0);
+	while (source_next(src, &pk) > 0 && (until == 0 || pk.pkt <= until))
+		(void)pipeline_packets(f->p, &pk, 1);
+	source_free(src);
 	if (until == 0) {
 		pipeline_end(f->p);
 		f->state.ended = true;
