@@ -283,7 +283,7 @@ pulse_change(const struct pulse *p, const struct timeline *tl, struct buf *b)
 	}
 	apart = o->ended - (s->requested ? s->requested : s->opened);
 	if (o->end != EV_CLIENT && apart > -NEAR && apart < NEAR && o->lineage != s->lineage) {
-		(void)buf_fmt(b, "GET of stream %u took over: %s stream %u ", p->owner,
+		(void)buf_fmt(b, "GET of stream %u took over, %s stream %u ", p->owner,
 		    who_ended(o), p->before);
 		add_span(b, apart < 0 ? -apart : apart);
 		(void)buf_fmt(b, apart < 0 ? " before" : " later");

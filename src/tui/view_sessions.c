@@ -442,10 +442,9 @@ draw_owner_line(const struct sessions *s, struct grid *g, int y, struct area a,
 	x += grid_fmt(g, y, x, end - x, STYLE_PRIMARY, "stream %u ", p->owner);
 	x += grid_fmt(g, y, x, end - x, STYLE_PLAIN, p->role == EV_PRIMARY ?
 	    "owns the channel, for %s" : "is presumed to own the channel, for %s", held);
-	x += grid_fmt(g, y, x, end - x, STYLE_PLAIN, "; %s, %u events, %u keep-alives",
-	    ev_kind_names[st->kind], st->events, st->comments);
-	if (st->cursor)
-		(void)words(g, y, x, end, STYLE_PLAIN, ", came after id ", st->cursor);
+	x += grid_fmt(g, y, x, end - x, STYLE_PLAIN, "; %s", ev_kind_names[st->kind]);
+	x = words(g, y, x, end, STYLE_PLAIN, " after id ", st->cursor);
+	(void)grid_fmt(g, y, x, end - x, STYLE_PLAIN, ", %u events", st->events);
 }
 
 static void
@@ -468,7 +467,9 @@ draw_change_line(const struct sessions *s, struct grid *g, int y, struct area a,
 		x += grid_text(g, y, x, a.w - x, style, buf_str(&b));
 		span(tui_now(s->v.tui) - at, ago);
 		tui_time(s->v.tui, at, tui_first(s->v.tui), when);
-		x += grid_fmt(g, y, x, a.w - x, STYLE_DIM, "  %s ago, at %s", ago, when);
+		x += grid_fmt(g, y, x, a.w - x, STYLE_DIM, "  %s ago", ago);
+		if (a.w - x > (int)strlen(when) + 4)
+			(void)grid_fmt(g, y, x, a.w - x, STYLE_DIM, ", at %s", when);
 	} else
 		(void)grid_text(g, y, x, a.w - x, STYLE_DIM,
 		    STR("no GET stream so far: nobody could hear the server"));
@@ -597,6 +598,8 @@ sessions_key(struct view *v, uint32_t key)
 	bool moved;
 	int y, x;
 
+	if (s->rows == NULL)
+		make_rows(s);
 	switch (key) {
 	case TUI_ENTER: case TUI_RIGHT: case 'l':
 		return open_selected(s);
