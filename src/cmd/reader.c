@@ -7,9 +7,10 @@
 
 #include "mcpdiag/xmem.h"
 
-/* A turn of the loop: so many packets and, as one may be large, bytes. */
+/* A turn of the loop: so many packets, but, as keys wait for its end, no longer
+ * than that. */
 #define TURN 4096
-#define TURN_BYTES (4U << 20)
+#define TURN_TIME (8 * NS_MS)
 #define BATCH 16
 /* How often a growing file is asked for more: soon enough for a person. */
 #define ASK (50 * NS_MS)
@@ -49,19 +50,17 @@ static int
 read_some(struct reader *r)
 {
 	struct packet pk[BATCH];
-	size_t bytes = 0;
+	ns_t until = loop_mono(r->loop) + TURN_TIME;
 	unsigned n;
 
-	for (unsigned done = 0; done < TURN && bytes < TURN_BYTES; done += n) {
+	for (unsigned done = 0; done < TURN && loop_mono(r->loop) < until; done += n) {
 		int rc = source_next(r->source, pk);
 
 		if (rc != 1)
 			return rc;
 		n = 1 + source_more(r->source, pk + 1, BATCH - 1);
-		for (unsigned i = 0; i < n && !r->over; i++) {
-			bytes += pk[i].len;
+		for (unsigned i = 0; i < n && !r->over; i++)
 			hand_on(r, &pk[i]);
-		}
 		if (r->over)
 			return 1;
 	}

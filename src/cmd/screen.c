@@ -93,6 +93,7 @@ paint(struct screen *s)
 	term_paint(s->term, &s->grid);
 	s->painted = loop_mono(s->loop);
 	s->due = 0;
+	loop_timer_clear(s->paint);
 	if (s->opts.live && !s->ended)
 		loop_timer_set(s->second, SECOND);
 	else
@@ -187,6 +188,8 @@ on_keys(void *arg, int fd, unsigned ready)
 	/* A terminal that is gone is ready for ever. */
 	if (n == 0 && term_gone(s->term))
 		leave(s, SIGHUP);
+	else if (n && loop_mono(s->loop) - s->painted >= KEYS)
+		paint(s);
 	else if (n)
 		want_paint(s, KEYS);
 }

@@ -21,6 +21,7 @@
 #include "tell.h"
 
 #define TURN 4096		/* packets handled before the loop goes on */
+#define SCREEN_TURN 1024	/* the same, where keys wait */
 #define TICK (100 * NS_MS)
 #define LATE (200 * NS_MS)	/* packets may still wait in the ring */
 #define LAST (20 * NS_MS)		/* after ^C: what waits there then */
@@ -425,7 +426,7 @@ on_live(void *arg, int fd, unsigned ready)
 
 	(void)fd;
 	(void)ready;
-	if (live_read(r->live, TURN, on_packet, r, &em) >= 0) {
+	if (live_read(r->live, r->screen ? SCREEN_TURN : TURN, on_packet, r, &em) >= 0) {
 		on_turn(r);
 		return;
 	}
