@@ -207,7 +207,7 @@ tui_match(struct str text, struct str what)
 	if (what.n == 0)
 		return true;
 	for (; text.n >= what.n; text.p++, text.n--)
-		if (str_ipre(text, what))
+		if ((*text.p | 0x20) == (what.p[0] | 0x20) && str_ipre(text, what))
 			return true;
 	return false;
 }

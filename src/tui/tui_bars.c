@@ -112,7 +112,7 @@ make(const struct tui *t, struct line *l)
 	add_count(l, 5, STYLE_PLAIN, n_sessions(t), "session", "sessions");
 	add_count(l, 3, STYLE_PLAIN, t->state.packets, "packet", "packets");
 	if (t->state.dropped)
-		add_count(l, 1, STYLE_ERROR, t->state.dropped, "dropped", "dropped");
+		add_count(l, 2, STYLE_ERROR, t->state.dropped, "dropped", "dropped");
 	else if (t->opts.live)
 		add(l, 8, STYLE_PLAIN, "0 dropped");
 	add_progress(t, l);
@@ -158,8 +158,8 @@ draw_status(struct tui *t, struct grid *g)
 	struct line l;
 
 	make(t, &l);
-	if (want > g->w / 2)
-		want = g->w / 2;
+	if (want > g->w / 3)
+		want = g->w / 3;
 	while (width(&l) > g->w - want && drop(&l))
 		;
 	x = grid_text(g, 0, 0, g->w, STYLE_BOLD, STR("mcpdiag "));
