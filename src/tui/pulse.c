@@ -5,8 +5,6 @@
 
 #include "mcpdiag/map.h"
 
-#define NEAR NS_S		/* an end this close to an opening goes with it */
-
 struct node {
 	struct pulse p;
 	UT_hash_handle hh;
@@ -110,10 +108,9 @@ lineage(const struct pulses *ps, uint32_t stream)
 }
 
 static void
-lose(struct pulse *p, ns_t t)
+lose(struct pulse *p)
 {
 	p->before = p->owner;
-	p->lost = t;
 	p->owner = 0;
 }
 
@@ -128,7 +125,7 @@ on_owner(struct pulses *ps, struct pulse *p, const struct ev *e)
 			return;
 		if (p->owner != e->stream) {
 			if (p->owner)
-				lose(p, e->t);
+				lose(p);
 			if (p->before && lineage(ps, p->before) != lineage(ps, e->stream))
 				p->changes++;
 			p->since = e->t;
@@ -136,7 +133,7 @@ on_owner(struct pulses *ps, struct pulse *p, const struct ev *e)
 		p->owner = e->stream;
 		p->role = to;
 	} else if (p->owner == e->stream)
-		lose(p, e->t);
+		lose(p);
 }
 
 static void
@@ -223,76 +220,4 @@ const char *
 pulse_role_name(const struct pulse *p)
 {
 	return p->owner ? ev_role_names[p->role] : p->before ? "closed" : "none";
-}
-
-static const char *
-who_ended(const struct tl_stream *s)
-{
-	switch (s->end) {
-	case EV_COMPLETE:
-		return "the server ended";
-	case EV_TRUNCATED:
-		return "the server cut";
-	case EV_CLIENT:
-		return "the client left";
-	case EV_LOST: case EV_OPEN:
-		break;
-	}
-	return "nobody saw the end of";
-}
-
-static void
-add_span(struct buf *b, ns_t span)
-{
-	if (span < NS_S)
-		(void)buf_fmt(b, "%.1f ms", (double)span / NS_MS);
-	else
-		(void)buf_fmt(b, "%.1f s", (double)span / NS_S);
-}
-
-static enum change
-say_lost(const struct pulse *p, const struct timeline *tl, struct buf *b)
-{
-	const struct tl_stream *s = timeline_stream_n(tl, p->before);
-
-	(void)buf_fmt(b, "nobody owns the channel: ");
-	if (s && !s->is_open)
-		(void)buf_fmt(b, "%s stream %u", who_ended(s), p->before);
-	else
-		(void)buf_fmt(b, "stream %u has lost it", p->before);
-	return CHANGE_LOST;
-}
-
-enum change
-pulse_change(const struct pulse *p, const struct timeline *tl, struct buf *b)
-{
-	const struct tl_stream *s = timeline_stream_n(tl, p->owner);
-	const struct tl_stream *o = timeline_stream_n(tl, p->before);
-	ns_t apart;
-
-	if (p->owner == 0)
-		return p->before ? say_lost(p, tl, b) : CHANGE_NONE;
-	if (p->before == 0 || s == NULL || o == NULL) {
-		(void)buf_fmt(b, "stream %u is the first to have the channel", p->owner);
-		return CHANGE_FIRST;
-	}
-	if (o->is_open) {
-		(void)buf_fmt(b, "stream %u took the channel from stream %u, which is "
-		    "still open", p->owner, p->before);
-		return CHANGE_MOVED;
-	}
-	apart = o->ended - (s->requested ? s->requested : s->opened);
-	if (o->end != EV_CLIENT && apart > -NEAR && apart < NEAR && o->lineage != s->lineage) {
-		(void)buf_fmt(b, "GET of stream %u took over, %s stream %u ", p->owner,
-		    who_ended(o), p->before);
-		add_span(b, apart < 0 ? -apart : apart);
-		(void)buf_fmt(b, apart < 0 ? " before" : " later");
-		return CHANGE_TAKEN;
-	}
-	(void)buf_fmt(b, "%s stream %u; ", who_ended(o), p->before);
-	add_span(b, apart < 0 ? -apart : apart);
-	(void)buf_fmt(b, apart < 0 ? " later" : " before");
-	(void)buf_fmt(b, o->lineage == s->lineage ?
-	    " the same listener came back as stream %u" : " stream %u asked", p->owner);
-	return o->lineage == s->lineage ? CHANGE_AGAIN : CHANGE_NEXT;
 }

@@ -12,7 +12,6 @@ struct pulse {
 	enum ev_role role;		/* presumed or primary */
 	ns_t since;			/* it owns */
 	uint32_t before;		/* the owner before it (or the last one) */
-	ns_t lost;			/* when that was it no more */
 	uint32_t changes;		/* from one listener to another */
 	uint32_t open;			/* streams */
 	ns_t t;				/* last event */
@@ -27,19 +26,6 @@ void pulses_event(struct pulses *, const struct ev *);
 /* NULL: nothing is known of that session. */
 const struct pulse *pulses_get(const struct pulses *, uint32_t session);
 
-/* How the channel came to where it is. */
-enum change {
-	CHANGE_NONE,		/* nobody has had it */
-	CHANGE_FIRST,		/* the first that has it */
-	CHANGE_AGAIN,		/* the same listener, reconnected */
-	CHANGE_TAKEN,		/* another one opened, the server ended the former */
-	CHANGE_MOVED,		/* the former is still open */
-	CHANGE_NEXT,		/* the former had ended before */
-	CHANGE_LOST,		/* the last one has ended, and nobody followed */
-};
-
-/* The same as a sentence, from what the timeline keeps. */
-enum change pulse_change(const struct pulse *, const struct timeline *, struct buf *);
 const char *pulse_role_name(const struct pulse *);
 
 #endif

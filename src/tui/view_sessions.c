@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "changes.h"
 #include "mcpdiag/xmem.h"
 #include "pulse.h"
 #include "view.h"
 
-#define DETAIL 5		/* rows about the session under the cursor */
+#define DETAIL 5		/* rows about the session under the cursor, at least */
+#define DETAIL_MORE 10		/* and so many more where there is room */
 #define DETAIL_FROM 13		/* rows the area has at least for that */
 
 enum column {
@@ -44,6 +46,8 @@ struct sessions {
 	struct view v;
 	struct list list;
 	struct pulses *pulses;
+	struct changes changes;		/* of the owner, in the session `changed` */
+	uint32_t changed;
 	struct row *rows;
 	uint32_t cap;
 	uint32_t selected;		/* session under the cursor; 0 none yet */
@@ -280,12 +284,12 @@ draw_owner(struct grid *g, int y, int x, int w, const struct pulse *p)
 	}
 	if (p->owner == 0) {
 		grid_glyph(g, y, x, STYLE_WARNING, GLYPH_CLOSED);
-		(void)grid_fmt(g, y, x + 2, w - 2, STYLE_WARNING, "none, was %u", p->before);
+		(void)grid_fmt(g, y, x + 2, w - 2, STYLE_WARNING, "none, was #%u", p->before);
 		return;
 	}
 	primary = p->role == EV_PRIMARY;
 	grid_glyph(g, y, x, STYLE_PRIMARY, primary ? GLYPH_PRIMARY : GLYPH_PRESUMED);
-	(void)grid_fmt(g, y, x + 2, w - 2, STYLE_PRIMARY, "%s %u", ev_role_names[p->role],
+	(void)grid_fmt(g, y, x + 2, w - 2, STYLE_PRIMARY, "%s #%u", ev_role_names[p->role],
 	    p->owner);
 }
 
@@ -435,68 +439,81 @@ draw_owner_line(const struct sessions *s, struct grid *g, int y, struct area a,
 	char held[16];
 	int x = 3, end = a.w;
 
-	if (p->owner == 0 || st == NULL)
+	if (p->owner == 0 || st == NULL) {
+		grid_glyph(g, y, 1, STYLE_WARNING, GLYPH_CLOSED);
+		(void)grid_text(g, y, x, end - x, p->before ? STYLE_WARNING : STYLE_DIM,
+		    p->before ? STR("nobody owns the channel: who hears the server now?") :
+		    STR("no GET stream so far: nobody could hear the server"));
 		return;
+	}
 	grid_glyph(g, y, 1, STYLE_PRIMARY, p->role == EV_PRIMARY ? GLYPH_PRIMARY : GLYPH_PRESUMED);
 	span(tui_now(s->v.tui) - p->since, held);
-	x += grid_fmt(g, y, x, end - x, STYLE_PRIMARY, "stream %u ", p->owner);
-	x += grid_fmt(g, y, x, end - x, STYLE_PLAIN, p->role == EV_PRIMARY ?
-	    "owns the channel, for %s" : "is presumed to own the channel, for %s", held);
-	x += grid_fmt(g, y, x, end - x, STYLE_PLAIN, "; %s", ev_kind_names[st->kind]);
+	x += grid_fmt(g, y, x, end - x, STYLE_PRIMARY, "GET #%u %s ", p->owner,
+	    p->role == EV_PRIMARY ? "owns the channel" : "is presumed to own the channel");
+	x += grid_fmt(g, y, x, end - x, STYLE_PLAIN, "for %s: %s", held,
+	    ev_kind_names[st->kind]);
 	x = words(g, y, x, end, STYLE_PLAIN, " after id ", st->cursor);
-	(void)grid_fmt(g, y, x, end - x, STYLE_PLAIN, ", %u events", st->events);
+	(void)grid_fmt(g, y, x, end - x, STYLE_PLAIN, ", %u event%s", st->events,
+	    st->events == 1 ? "" : "s");
 }
 
+/* The i-th change of owner, the latest first. */
 static void
-draw_change_line(const struct sessions *s, struct grid *g, int y, struct area a,
-    const struct pulse *p)
+draw_change_line(const struct sessions *s, struct grid *g, int y, struct area a, uint32_t i)
 {
-	ns_t at = p->owner ? p->since : p->lost;
-	char ago[16], when[24];
-	enum change c;
+	const struct timeline *tl = tui_timeline(s->v.tui);
+	const struct change *c;
+	bool taken, lost;
+	unsigned style;
+	char text[24];
 	struct buf b;
 	int x = 3;
 
+	if (i >= s->changes.n)
+		return;
+	c = &s->changes.all[s->changes.n - 1 - i];
+	taken = change_kind(tl, c) == CHANGE_TAKEOVER || change_kind(tl, c) == CHANGE_MESSAGE;
+	lost = change_kind(tl, c) == CHANGE_LOST;
+	style = i ? STYLE_DIM : taken || lost ? STYLE_WARNING : STYLE_PLAIN;
+	grid_glyph(g, y, 1, style, lost ? GLYPH_CLOSED : taken ? GLYPH_TAKEOVER : GLYPH_OPEN);
+	if (i == 0) {
+		span(tui_now(s->v.tui) - c->t, text);
+		x += grid_fmt(g, y, x, a.w - x, style, "%s ago: ", text);
+	} else {
+		tui_time(s->v.tui, c->t, tui_first(s->v.tui), text);
+		x += grid_fmt(g, y, x, a.w - x, style, "%s ", text);
+	}
 	buf_init(&b, 512);
-	c = pulse_change(p, tui_timeline(s->v.tui), &b);
-	if (b.n) {
-		unsigned style = c == CHANGE_TAKEN || c == CHANGE_MOVED || c == CHANGE_LOST ?
-		    STYLE_WARNING : STYLE_PLAIN;
-
-		grid_glyph(g, y, 1, style, c == CHANGE_LOST ? GLYPH_CLOSED : GLYPH_TAKEOVER);
-		x += grid_text(g, y, x, a.w - x, style, buf_str(&b));
-		span(tui_now(s->v.tui) - at, ago);
-		tui_time(s->v.tui, at, tui_first(s->v.tui), when);
-		x += grid_fmt(g, y, x, a.w - x, STYLE_DIM, "  %s ago", ago);
-		if (a.w - x > (int)strlen(when) + 4)
-			(void)grid_fmt(g, y, x, a.w - x, STYLE_DIM, ", at %s", when);
-	} else
-		(void)grid_text(g, y, x, a.w - x, STYLE_DIM,
-		    STR("no GET stream so far: nobody could hear the server"));
+	change_text(tl, c, &b);
+	(void)grid_text(g, y, x, a.w - x, style, buf_str(&b));
 	buf_fini(&b);
 }
 
+/* As many findings as there are rows, the worst first. */
 static void
-draw_finding_line(const struct sessions *s, struct grid *g, int y, struct area a,
-    uint32_t session)
+draw_findings(const struct sessions *s, struct grid *g, struct area a, uint32_t session)
 {
 	static const enum glyph glyphs[] = { GLYPH_INFO, GLYPH_WARNING, GLYPH_ERROR };
 	static const enum style styles[] = { STYLE_INFO, STYLE_WARNING, STYLE_ERROR };
-	const struct finding *f, *worst = NULL;
-	int x = 3;
+	const struct finding *f;
+	int y = a.y;
 
-	for (uint32_t i = 0; (f = tui_finding(s->v.tui, session, i)) != NULL; i++)
-		if (worst == NULL || f->severity > worst->severity)
-			worst = f;
-	if (worst == NULL) {
-		grid_glyph(g, y, 1, STYLE_GOOD, GLYPH_OK);
-		(void)grid_text(g, y, x, a.w - x, STYLE_GOOD, STR("no finding so far"));
+	for (int sev = SEV_ERROR; sev >= SEV_INFO; sev--)
+		for (uint32_t i = 0; y < a.y + a.h &&
+		    (f = tui_finding(s->v.tui, session, i)) != NULL; i++) {
+			int x = 3;
+
+			if ((int)f->severity != sev)
+				continue;
+			grid_glyph(g, y, 1, styles[sev], glyphs[sev]);
+			x += grid_fmt(g, y, x, a.w - x, styles[sev], "%s %s: ",
+			    severity_name(f->severity), f->detector);
+			(void)grid_text(g, y++, x, a.w - x, STYLE_PLAIN, f->title);
+		}
+	if (y > a.y)
 		return;
-	}
-	grid_glyph(g, y, 1, styles[worst->severity], glyphs[worst->severity]);
-	x += grid_fmt(g, y, x, a.w - x, styles[worst->severity], "%s %s: ",
-	    severity_name(worst->severity), worst->detector);
-	(void)grid_text(g, y, x, a.w - x, STYLE_PLAIN, worst->title);
+	grid_glyph(g, y, 1, STYLE_GOOD, GLYPH_OK);
+	(void)grid_text(g, y, 3, a.w - 3, STYLE_GOOD, STR("no finding so far"));
 }
 
 static void
@@ -505,7 +522,7 @@ draw_detail(const struct sessions *s, struct grid *g, struct area a, uint32_t n)
 	const struct tl_session *t = timeline_session_n(tui_timeline(s->v.tui), n);
 	const struct pulse *p = pulses_get(s->pulses, n);
 	static const struct pulse none;
-	int x = 2;
+	int x = 2, more = a.h - DETAIL, changes = 1 + more - more / 3, y = a.y + 2;
 
 	grid_fill(g, a.y, a.x, a.w, STYLE_BORDER, GLYPH_HLINE);
 	if (t == NULL)
@@ -516,26 +533,55 @@ draw_detail(const struct sessions *s, struct grid *g, struct area a, uint32_t n)
 	x += grid_fmt(g, a.y, x, a.w - x, STYLE_PLAIN, "  %u exchanges%s ", t->exchanges,
 	    t->deleted ? ", deleted" : "");
 	draw_owner_line(s, g, a.y + 1, a, p ? p : &none);
-	draw_change_line(s, g, a.y + 2, a, p ? p : &none);
-	draw_finding_line(s, g, a.y + 3, a, n);
-	x = words(g, a.y + 4, 3, a.w, STYLE_SERVER, "server ", t->server);
-	x = words(g, a.y + 4, x, a.w, STYLE_SERVER, " at ", t->endpoint);
-	x = words(g, a.y + 4, x, a.w, STYLE_PLAIN, ", looks like ", t->looks_like);
-	x = words(g, a.y + 4, x, a.w, STYLE_CLIENT, "; client ", t->client);
-	(void)words(g, a.y + 4, x, a.w, STYLE_PLAIN, ", looks like ", t->client_looks_like);
+	for (int i = 0; i < changes; i++)
+		draw_change_line(s, g, y++, a, (uint32_t)i);
+	draw_findings(s, g, (struct area){ y, a.x, 1 + more / 3, a.w }, n);
+	y = a.y + a.h - 1;
+	x = words(g, y, 3, a.w, STYLE_SERVER, "server ", t->server);
+	x = words(g, y, x, a.w, STYLE_SERVER, " at ", t->endpoint);
+	x = words(g, y, x, a.w, STYLE_PLAIN, ", looks like ", t->looks_like);
+	x = words(g, y, x, a.w, STYLE_CLIENT, "; client ", t->client);
+	(void)words(g, y, x, a.w, STYLE_PLAIN, ", looks like ", t->client_looks_like);
+}
+
+/* Rows for the detail: the list has half of the screen, or all it needs. */
+static int
+detail_rows(int h, uint32_t n)
+{
+	int list = n < (uint32_t)h / 2 ? (int)n : h / 2, more;
+
+	if (h < DETAIL_FROM)
+		return 0;
+	more = h - 2 - list - DETAIL;
+	return DETAIL + (more < 0 ? 0 : more > DETAIL_MORE ? DETAIL_MORE : more);
+}
+
+static void
+know_changes(struct sessions *s)
+{
+	const struct tl_session *t;
+
+	if (s->changed == s->selected)
+		return;
+	changes_fini(&s->changes);
+	s->changed = s->selected;
+	t = timeline_session_n(tui_timeline(s->v.tui), s->selected);
+	if (t)
+		changes_fill(&s->changes, tui_timeline(s->v.tui), t);
 }
 
 static void
 sessions_draw(struct view *v, struct grid *g, struct area a)
 {
 	struct sessions *s = (struct sessions *)v;
-	int detail = a.h >= DETAIL_FROM ? DETAIL : 0, rows;
-	int x[COL_N], w[COL_N];
+	int detail, rows, x[COL_N], w[COL_N];
 
 	make_rows(s);
+	detail = detail_rows(a.h, s->list.n);
 	rows = a.h - 1 - detail;
 	list_show(&s->list, rows);
 	v->session = s->selected = s->list.n ? s->rows[s->list.at].n : 0;
+	know_changes(s);
 	lay_out(a.w, x, w);
 	draw_head(s, g, a, x, w);
 	for (int i = 0; i < rows && s->list.top + (uint32_t)i < s->list.n; i++) {
@@ -649,7 +695,11 @@ sessions_key(struct view *v, uint32_t key)
 static void
 sessions_event(struct view *v, const struct ev *e)
 {
-	pulses_event(((struct sessions *)v)->pulses, e);
+	struct sessions *s = (struct sessions *)v;
+
+	pulses_event(s->pulses, e);
+	if (e->type == EV_OWNER && e->session && e->session == s->changed)
+		changes_event(&s->changes, tui_timeline(v->tui), e);
 }
 
 static bool
@@ -698,6 +748,7 @@ sessions_free(struct view *v)
 	struct sessions *s = (struct sessions *)v;
 
 	pulses_free(s->pulses);
+	changes_fini(&s->changes);
 	buf_fini(&s->filter);
 	free(s->rows);
 	free(s);

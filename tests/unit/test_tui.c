@@ -248,7 +248,7 @@ test_first_line(void **state)
 		    "  all read  time of day  PAUSED\n" },
 		{ 50, true, true, "mcpdiag test.pcap  1 error  7 dropped  PAUSED\n" },
 		{ 30, true, true, "mcpdiag test\u2026  1 error  PAUSED\n" },
-		{ 12, true, true, "mcpdiag   PA\n" },
+		{ 12, true, true, "mcpdiag   P\u2026\n" },
 	};
 	struct fix f;
 

@@ -107,12 +107,12 @@ test_change(void **state)
 		const char *want;
 	} rows[] = {
 		{ 25, "no GET stream so far" },
-		{ 26, "stream 2 is presumed to own the channel" },
-		{ 47, "stream 2 is the first to have the channel" },
-		{ 59, "nobody owns the channel: the server ended stream 2" },
-		{ 64, "GET of stream 5 took over, the server ended stream 2 0.6 ms later" },
-		{ 133, "stream 10 took the channel from stream 8, which is still open" },
-		{ 135, "GET of stream 10 took over, the server ended stream 8 0.9 ms later" },
+		{ 26, "GET #2 is presumed to own the channel" },
+		{ 47, "GET #2 owns the channel" },
+		{ 59, "nobody owns the channel" },
+		{ 64, "GET #5 took over, #2 ended 0.6 ms later" },
+		{ 133, "GET #10 owns the channel" },
+		{ 135, "GET #10 took over, #8 ended 0.9 ms later" },
 	};
 	struct fix f;
 
@@ -127,12 +127,8 @@ test_change(void **state)
 	stream_end(&f, 2, 2, T0 + 10 * NS_S, EV_CLIENT);
 	owner(&f, 2, 2, T0 + 10 * NS_S, EV_CLOSED);
 	fix_keys(&f, "j");
-	assert_true(fix_shows(&f, "nobody owns the channel: the client left stream 2"));
-	assert_true(fix_shows(&f, "none, was 2"));
-	stream(&f, 3, 2, T0 + 13 * NS_S, 2);
-	owner(&f, 3, 2, T0 + 13 * NS_S, EV_PRESUMED);
-	assert_true(fix_shows(&f,
-	    "the client left stream 2; 3.0 s later the same listener came back as stream 3"));
+	assert_true(fix_shows(&f, "nobody owns the channel"));
+	assert_true(fix_shows(&f, "none, was #2"));
 	fix_fini(&f);
 }
 
