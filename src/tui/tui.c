@@ -339,6 +339,10 @@ common(struct tui *t, uint32_t key)
 	case '!': case TUI_F8:
 		tui_push(t, view_findings_new(t, tui_top(t)->session));
 		break;
+	case 'x': case TUI_F4:
+		if (tui_top(t)->session)
+			tui_push(t, view_ladder_new(t, tui_top(t)->session, 0));
+		break;
 	case ']':
 		step_finding(t, 1);
 		break;
@@ -361,6 +365,7 @@ common(struct tui *t, uint32_t key)
 		break;
 	case 'w':
 		t->mode = (t->mode + 1) % TIME_N;
+		tui_say(t, "%s", tui_mode_name(t->mode));
 		break;
 	case 'q': case TUI_ESC: case TUI_LEFT: case 'h': case TUI_BACKSPACE:
 		if (t->n > 1)

@@ -85,13 +85,25 @@ add_findings(const struct tui *t, struct line *l)
 		add_count(l, 4, STYLE_INFO, n[SEV_INFO], "remark", "remarks");
 }
 
+const char *
+tui_mode_name(enum time_mode m)
+{
+	static const char *const names[TIME_N] = { "time of day", "time from start",
+	    "time since the row above" };
+
+	return names[m];
+}
+
 static void
 add_progress(const struct tui *t, struct line *l)
 {
 	char text[32];
 
-	if (t->opts.live)
+	if (t->opts.live) {
+		if (t->state.ended)
+			add(l, 2, STYLE_INFO, "ended");
 		return;
+	}
 	if (t->state.ended)
 		add(l, 6, STYLE_PLAIN, "all read");
 	else if (t->state.done >= 0) {
@@ -105,8 +117,6 @@ add_progress(const struct tui *t, struct line *l)
 static void
 make(const struct tui *t, struct line *l)
 {
-	static const char *const modes[] = { "time of day", "time from start", "time since" };
-
 	*l = (struct line){ .n = 0 };
 	add_findings(t, l);
 	add_count(l, 5, STYLE_PLAIN, n_sessions(t), "session", "sessions");
@@ -116,7 +126,7 @@ make(const struct tui *t, struct line *l)
 	else if (t->opts.live)
 		add(l, 8, STYLE_PLAIN, "0 dropped");
 	add_progress(t, l);
-	add(l, 7, STYLE_PLAIN, modes[t->mode]);
+	add(l, 7, STYLE_PLAIN, tui_mode_name(t->mode));
 	if (t->paused)
 		add(l, 0, STYLE_WARNING, "PAUSED");
 	else if (t->following && !t->state.ended)

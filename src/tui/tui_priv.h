@@ -40,6 +40,7 @@ void prompt_key(struct tui *, uint32_t key);
 void prompt_draw(struct tui *, struct grid *, int y);
 /* The first two rows (h rows of the grid are there for them), and the last. */
 void tui_draw_head(struct tui *, struct grid *, int rows);
+const char *tui_mode_name(enum time_mode);
 void tui_draw_foot(struct tui *, struct grid *, int y);
 /* F2: asks for a file name, then for the writing. */
 void tui_save(struct tui *);

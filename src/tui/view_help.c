@@ -15,6 +15,7 @@ static const char *const common[] = {
 	"Esc q Left h", "back; q on the first screen: leave",
 	"/ F3", "search; n next, N the one before; capitals make it exact",
 	"] [", "next, previous finding, where it shows in the ladder",
+	"x F4", "the session as a ladder of messages",
 	"! F8", "findings of this session; on the first screen: all",
 	"p", "pause: the screen stands still, the capture goes on",
 	"A", "follow: the newest stays in sight",

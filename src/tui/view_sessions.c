@@ -649,10 +649,6 @@ sessions_key(struct view *v, uint32_t key)
 	switch (key) {
 	case TUI_ENTER: case TUI_RIGHT: case 'l':
 		return open_selected(s);
-	case 'x': case TUI_F4:
-		if (s->list.n)
-			tui_push(v->tui, view_ladder_new(v->tui, s->rows[s->list.at].n, 0));
-		return true;
 	case '<':
 		sort_by(s, -1);
 		return true;
@@ -758,7 +754,6 @@ static const char *const keys[] = { "Enter", "Session", "x", "Ladder", "!", "Fin
 	"f", "Filter", "<>", "Sort", NULL };
 static const char *const help[] = {
 	"Enter Right l", "the session: who has the channel, over time",
-	"x F4", "the session as a ladder of messages",
 	"! F8", "findings of all sessions",
 	"< > F6", "sort by the column to the left, to the right",
 	"z", "turn the order",
