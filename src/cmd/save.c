@@ -352,8 +352,7 @@ start(struct save *s, struct job *j, struct errmsg *em)
 	if (j->what != TUI_SAVE_PCAPNG)
 		j->report = pipeline_new(&(struct pipeline_opts){
 		    .limits = s->opts.pipe.limits,
-		    .show_secrets = s->opts.pipe.show_secrets,
-		    .all_detectors = s->opts.pipe.all_detectors });
+		    .show_secrets = s->opts.pipe.show_secrets });
 	if (s->opts.file == NULL)
 		return 0;
 	j->source = source_new();

@@ -65,7 +65,7 @@ fix_event(void *arg, const struct ev *e)
 static void
 fix_init(struct fix *f, int w, int h)
 {
-	struct pipeline_opts po = { .all_detectors = true, .tap = fix_tap,
+	struct pipeline_opts po = { .tap = fix_tap,
 	    .text = fix_text, .arg = f };
 	struct tui_opts to = { .source = "test.pcap" };
 
