@@ -7,8 +7,6 @@
 #define N_GETS 4096		/* exchanges remembered */
 #define N_GIVEN 256		/* and streams */
 #define LANE_MARKS 64		/* a lane keeps as many when others need room */
-#define KEY_REFUSED UINT32_MAX	/* no lineage has that number, or 0 */
-#define KEY_POST 0
 
 void
 lanes_fini(struct lanes *ls)
@@ -16,6 +14,7 @@ lanes_fini(struct lanes *ls)
 	HASH_CLEAR(hh, ls->table);
 	for (uint32_t i = 0; i < ls->n; i++) {
 		free(ls->all[i]->streams);
+		free(ls->all[i]->opens);
 		free(ls->all[i]->marks);
 		free(ls->all[i]);
 	}
@@ -25,10 +24,16 @@ lanes_fini(struct lanes *ls)
 	*ls = (struct lanes){ 0 };
 }
 
+static uint64_t
+key_of(enum lane_kind kind, uint32_t lineage)
+{
+	return (uint64_t)kind << 32 | (kind == LANE_LISTENER ? lineage : 0);
+}
+
 static struct lane *
 get_lane(struct lanes *ls, enum lane_kind kind, uint32_t lineage, ns_t t)
 {
-	uint32_t key = kind == LANE_POST ? KEY_POST : kind == LANE_REFUSED ? KEY_REFUSED : lineage;
+	uint64_t key = key_of(kind, lineage);
 	struct lane *l;
 
 	HASH_FIND(hh, ls->table, &key, sizeof key, l);
@@ -37,6 +42,7 @@ get_lane(struct lanes *ls, enum lane_kind kind, uint32_t lineage, ns_t t)
 	l = xcalloc(1, sizeof *l);
 	l->key = key;
 	l->kind = kind;
+	l->lineage = lineage;
 	l->first = ls->n && ls->all[ls->n - 1]->first > t ? ls->all[ls->n - 1]->first : t;
 	ls->all = xgrow(ls->all, ls->n, &ls->cap, sizeof(void *));
 	l->at = ls->n;
@@ -49,11 +55,12 @@ static struct lane *
 lane_of(const struct lanes *ls, const struct timeline *tl, uint32_t stream)
 {
 	const struct tl_stream *st = timeline_stream_n(tl, stream);
-	uint32_t key = st == NULL || st->kind == EV_POST_RESPONSE ? KEY_POST : st->lineage;
 	struct lane *l;
+	uint64_t key;
 
 	if (st == NULL)
 		return NULL;
+	key = key_of(st->kind == EV_POST_RESPONSE ? LANE_POST : LANE_LISTENER, st->lineage);
 	HASH_FIND(hh, ls->table, &key, sizeof key, l);
 	return l;
 }
@@ -67,9 +74,20 @@ add_stream(struct lanes *ls, const struct tl_stream *st)
 	/* Told again: its kind is known better. */
 	if (l->n_streams && l->streams[l->n_streams - 1] >= st->n)
 		return;
+	if (l->n_streams == LANES_STREAMS) {
+		uint32_t half = l->n_streams / 2;
+
+		memmove(l->streams, l->streams + half, half * sizeof *l->streams);
+		if (l->opens)
+			memmove(l->opens, l->opens + half, half * sizeof *l->opens);
+		l->n_streams = half;
+	}
 	l->streams = xgrow(l->streams, l->n_streams, &l->cap_streams, sizeof *l->streams);
+	if (l->kind == LANE_LISTENER) {
+		l->opens = xgrow(l->opens, l->n_streams, &l->cap_opens, sizeof *l->opens);
+		l->opens[l->n_streams] = (struct cursor){ .known = false };
+	}
 	l->streams[l->n_streams++] = st->n;
-	l->at_open = l->held;
 }
 
 static void
@@ -141,6 +159,23 @@ on_response(struct lanes *ls, const struct ev *e)
 	add_mark(ls, l, e, MARK_REFUSED);
 }
 
+/* Where a stream stands in its lane; n_streams when it does not. */
+static uint32_t
+stream_at(const struct lane *l, uint32_t n)
+{
+	uint32_t lo = 0, hi = l->n_streams;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (l->streams[mid] < n)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < l->n_streams && l->streams[lo] == n ? lo : l->n_streams;
+}
+
 /* A listener may begin with the stream of a POST: its GETs have a lane of their
  * own, and hold what that has given. */
 static void
@@ -149,12 +184,15 @@ on_stream(struct lanes *ls, const struct timeline *tl, const struct ev *e)
 	struct lane *l = lane_of(ls, tl, e->stream);
 	uint32_t before = e->u.stream.previous;
 	const struct given *g = ls->given ? &ls->given[before % N_GIVEN] : NULL;
+	uint32_t at;
 
 	if (l == NULL)
 		return;
 	if (l->kind == LANE_LISTENER && g && before && g->stream == before)
 		l->held = g->cursor;
-	l->at_open = l->held;
+	at = stream_at(l, e->stream);
+	if (l->opens && at < l->n_streams)
+		l->opens[at] = l->held;
 }
 
 /* What events tell beyond the timeline. */
@@ -278,6 +316,32 @@ lane_mark(const struct lane *l, ns_t from, ns_t to)
 		if (best == NULL || l->marks[a].kind >= best->kind)
 			best = &l->marks[a];
 	return best;
+}
+
+const struct cursor *
+lane_held(const struct lane *l, uint32_t stream)
+{
+	uint32_t at = stream_at(l, stream);
+
+	return l->opens && at < l->n_streams && l->opens[at].known ? &l->opens[at] : NULL;
+}
+
+uint32_t
+lane_marks_until(const struct lane *l, ns_t t)
+{
+	return t == INT64_MAX ? l->n_marks : first_mark(l, t + 1);
+}
+
+uint32_t
+lane_streams_until(const struct lane *l, const struct timeline *tl, ns_t t)
+{
+	uint32_t n = l->n_streams;
+	const struct tl_stream *st;
+
+	/* All of them, but when the screen stands still. */
+	while (n > 0 && (st = timeline_stream_n(tl, l->streams[n - 1])) != NULL && st->opened > t)
+		n--;
+	return n;
 }
 
 uint32_t

@@ -12,6 +12,7 @@
 #include "mcpdiag/timeline.h"
 
 #define LANES_MARKS (1U << 19)
+#define LANES_STREAMS 32768U		/* of one lane; the older half goes */
 #define LANES_CURSOR 64			/* bytes of a cursor that are kept */
 
 enum lane_kind { LANE_LISTENER, LANE_POST, LANE_REFUSED };
@@ -33,16 +34,17 @@ struct cursor {
 };
 
 struct lane {
-	uint32_t key;			/* lineage; POST and refused: see lanes.c */
+	uint64_t key;			/* kind and lineage */
 	enum lane_kind kind;
-	uint32_t at;			/* in lanes.all */
+	uint32_t lineage, at;		/* at: in lanes.all */
 	ns_t first;			/* when it appeared */
 	uint32_t *streams, n_streams, cap_streams;	/* in order of opening */
+	struct cursor *opens;		/* of a listener: held when each opened */
+	uint32_t cap_opens;
 	struct mark *marks;
 	uint32_t n_marks, cap_marks;
 	uint32_t status;		/* of the last refused GET */
 	struct cursor held;		/* the last event id its client has been given */
-	struct cursor at_open;		/* held when the last stream opened */
 	UT_hash_handle hh;
 };
 
@@ -70,6 +72,11 @@ void lanes_event(struct lanes *, const struct timeline *, const struct ev *);
 uint32_t lanes_until(const struct lanes *, ns_t);
 /* Index of the lane of a stream, or UINT32_MAX. */
 uint32_t lanes_of(const struct lanes *, const struct timeline *, uint32_t stream);
+/* What a listener held when that stream of it opened; NULL: not known. */
+const struct cursor *lane_held(const struct lane *, uint32_t stream);
+/* How many of a lane's streams, and of its marks, there were by then. */
+uint32_t lane_streams_until(const struct lane *, const struct timeline *, ns_t);
+uint32_t lane_marks_until(const struct lane *, ns_t);
 /* The mark that matters most in [from, to), the last of its kind; NULL none. */
 const struct mark *lane_mark(const struct lane *, ns_t from, ns_t to);
 /* Number of the first stream of a lane that may show at or after t. */

@@ -143,7 +143,7 @@ scale_draw(const struct tui *t, struct grid *g, int y, const struct window *w)
 	if (at < w->t0)
 		at += tick;
 	grid_fill(g, y, w->x, n, STYLE_BORDER, GLYPH_HLINE);
-	for (; (x = window_column(w, at)) < n; at += tick) {
+	for (; at <= LATEST && (x = window_column(w, at)) < n; at += tick) {
 		grid_glyph(g, y, w->x + x, STYLE_BORDER, GLYPH_TEE_UP);
 		tui_time(t, at, at - tick, text);
 		if (tick % NS_S == 0 && strlen(text) > 4 &&

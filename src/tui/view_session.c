@@ -141,7 +141,8 @@ time_at(const struct session_view *s, ns_t t, struct buf *b)
 {
 	char text[24];
 
-	tui_time(s->v.tui, t, 0, text);
+	/* In any mode since the start, or of the day: there is no row above. */
+	tui_time(s->v.tui, t, tui_first(s->v.tui), text);
 	(void)buf_adds(b, str_c(text));
 }
 
@@ -230,6 +231,12 @@ newest(const struct session_view *s, const struct lane *l)
 	return NULL;
 }
 
+static uint32_t
+n_streams(const struct session_view *s, const struct lane *l)
+{
+	return lane_streams_until(l, tui_timeline(s->v.tui), s->w.now);
+}
+
 /* What a lane is called, also for the search. */
 static enum ev_role
 label_text(const struct session_view *s, const struct lane *l, struct buf *b)
@@ -239,11 +246,12 @@ label_text(const struct session_view *s, const struct lane *l, struct buf *b)
 
 	switch (l->kind) {
 	case LANE_POST:
-		(void)buf_fmt(b, "POST     %u stream%s", l->n_streams,
-		    l->n_streams == 1 ? "" : "s");
+		(void)buf_fmt(b, "POST     %u stream%s", n_streams(s, l),
+		    n_streams(s, l) == 1 ? "" : "s");
 		return EV_REQUEST_STREAM;
 	case LANE_REFUSED:
-		(void)buf_fmt(b, "refused  %u (%u)", l->n_marks, l->status);
+		(void)buf_fmt(b, "refused  %u (%u)",
+		    lane_marks_until(l, s->w.now), l->status);
 		return EV_CLOSED;
 	case LANE_LISTENER:
 		break;
@@ -253,7 +261,7 @@ label_text(const struct session_view *s, const struct lane *l, struct buf *b)
 		return EV_CLOSED;
 	}
 	if (stream_role(st, s->w.now, &role))
-		(void)buf_fmt(b, "%-8s #%-4u L%u", role_word(role), st->n, l->key);
+		(void)buf_fmt(b, "%-8s #%-4u L%u", role_word(role), st->n, l->lineage);
 	else {
 		role = EV_REQUEST_STREAM;
 		(void)buf_fmt(b, "%-8s #%-4u", st->is_open ? ev_kind_names[st->kind] : "closed",
@@ -281,7 +289,7 @@ draw_label(const struct session_view *s, const struct lane *l, struct grid *g, i
 static void
 cursor_text(const struct cursor *c, struct buf *b)
 {
-	if (!c->known)
+	if (c == NULL)
 		(void)buf_fmt(b, "?");
 	else if (c->n == 0)
 		(void)buf_fmt(b, "none");
@@ -296,12 +304,12 @@ cursor_text(const struct cursor *c, struct buf *b)
 static bool
 cursors_text(const struct lane *l, const struct tl_stream *st, struct buf *b)
 {
-	const struct cursor *held = &l->at_open;
+	const struct cursor *held = lane_held(l, st->n);
 	struct str sent = str_c(st->cursor);
-	bool wrong = held->known && !held->cut && sent.p &&
+	bool wrong = held && !held->cut && sent.p &&
 	    !str_eq(sent, str_of(held->text, held->n));
 
-	if (sent.p == NULL && !held->known) {
+	if (sent.p == NULL && held == NULL) {
 		(void)buf_fmt(b, "no cursor");
 		return false;
 	}
@@ -315,7 +323,7 @@ cursors_text(const struct lane *l, const struct tl_stream *st, struct buf *b)
 		(void)buf_add(b, sent.p, sent.n < LANES_CURSOR ? sent.n : LANES_CURSOR);
 		(void)buf_fmt(b, sent.n > LANES_CURSOR ? "...\"" : "\"");
 	}
-	if (sent.p == NULL && held->known && held->n) {
+	if (sent.p == NULL && held && held->n) {
 		(void)buf_fmt(b, ": not resumed");
 		return false;
 	}
@@ -325,11 +333,14 @@ cursors_text(const struct lane *l, const struct tl_stream *st, struct buf *b)
 }
 
 static void
-counts_text(const struct lane *l, const struct tl_stream *st, struct buf *b)
+counts_text(const struct session_view *s, const struct lane *l, const struct tl_stream *st,
+    struct buf *b)
 {
+	uint32_t n = n_streams(s, l);
+
 	(void)buf_fmt(b, "%u ev, %u ka", st->events, st->comments);
-	if (l->n_streams > 1)
-		(void)buf_fmt(b, ", %u streams", l->n_streams);
+	if (n > 1)
+		(void)buf_fmt(b, ", %u streams", n);
 }
 
 static void
@@ -346,7 +357,7 @@ draw_side(const struct session_view *s, const struct lane *l, struct grid *g, in
 	if (cursors_text(l, st, &b))
 		style = STYLE_WARNING;
 	(void)buf_fmt(&b, "; ");
-	counts_text(l, st, &b);
+	counts_text(s, l, st, &b);
 	(void)grid_text(g, y, x + 1, w - 1, style, buf_str(&b));
 	buf_fini(&b);
 }
@@ -365,8 +376,13 @@ detail_listener(const struct session_view *s, const struct lane *l, struct buf *
 	(void)cursors_text(l, st, b);
 	if (!st->is_open && st->ended <= s->w.now)
 		(void)buf_fmt(b, "; ended %s", end_by(st->end));
-	(void)buf_fmt(more, "listener %u: ", l->key);
-	counts_text(l, st, more);
+	(void)buf_fmt(more, "listener %u: ", l->lineage);
+	counts_text(s, l, st, more);
+	if (st->is_open && l->held.known && !tui_paused(s->v.tui)) {
+		(void)buf_fmt(more, "; holds ");
+		cursor_text(&l->held, more);
+		(void)buf_fmt(more, " now");
+	}
 	if (st->retry_ms >= 0) {
 		(void)buf_fmt(more, "; retry ");
 		span_text(st->retry_ms < LLONG_MAX / NS_MS ? st->retry_ms * NS_MS : 0, more);
@@ -394,11 +410,11 @@ draw_detail(const struct session_view *s, struct grid *g, struct area a)
 		detail_listener(s, l, &b, &more);
 		break;
 	case LANE_POST:
-		(void)buf_fmt(&b, "streams that answered POSTs: %u", l->n_streams);
+		(void)buf_fmt(&b, "streams that answered POSTs: %u", n_streams(s, l));
 		break;
 	case LANE_REFUSED:
-		(void)buf_fmt(&b, "GETs that got no stream: %u, the last one %u", l->n_marks,
-		    l->status);
+		(void)buf_fmt(&b, "GETs that got no stream: %u, the last one %u",
+		    lane_marks_until(l, s->w.now), l->status);
 		break;
 	}
 	if (s->lanes.forgot)
@@ -494,7 +510,8 @@ place_cursors(struct session_view *s)
 	if ((at_end || !s->in_changes) && s->change_list.n && !tui_paused(s->v.tui))
 		s->change_list.at = s->change_list.n - 1;
 	ch = last_change(s);
-	at = ch && ch->to ? lanes_of(&s->lanes, tui_timeline(s->v.tui), ch->to) : UINT32_MAX;
+	at = ch ? lanes_of(&s->lanes, tui_timeline(s->v.tui), ch->to ? ch->to : ch->from) :
+	    UINT32_MAX;
 	if (!s->moved && at < s->lane_list.n)
 		s->lane_list.at = at;
 }
