@@ -12,6 +12,18 @@ open_it(struct fix *f, const char *name, uint32_t until, int w, int h)
 	body_enter(f);
 }
 
+static bool
+same_as(struct fix *f, const struct buf *a)
+{
+	struct buf b;
+	bool same;
+
+	body_print(f, &b);
+	same = str_eq(buf_str(a), buf_str(&b));
+	buf_fini(&b);
+	return same;
+}
+
 static void
 test_screens(void **state)
 {
@@ -123,18 +135,6 @@ test_keys(void **state)
 	fix_fini(&f);
 }
 
-static bool
-same_as(struct fix *f, const struct buf *a)
-{
-	struct buf b;
-	bool same;
-
-	body_print(f, &b);
-	same = str_eq(buf_str(a), buf_str(&b));
-	buf_fini(&b);
-	return same;
-}
-
 static void
 test_time_axis(void **state)
 {
@@ -186,6 +186,7 @@ static void
 test_follow(void **state)
 {
 	struct fix f;
+	struct buf a;
 
 	(void)state;
 	fix_init(&f, 80, 24);
@@ -195,6 +196,13 @@ test_follow(void **state)
 	body_play(&f, "tests/tui/leapfrog.ndjson", 150, UINT32_MAX);
 	assert_true(body_has(&f, "GET #14 took over"));
 	body_wants(&f, "session-leapfrog-follow");
+	/* Who looks at the past is left there. */
+	body_print(&f, &a);
+	assert_true(tui_key(f.tui, TUI_LEFT));
+	assert_false(same_as(&f, &a));
+	fix_keys(&f, "A");
+	assert_true(same_as(&f, &a));
+	buf_fini(&a);
 	fix_fini(&f);
 }
 
@@ -209,8 +217,8 @@ test_pause(void **state)
 	fix_init(&f, 80, 24);
 	body_play(&f, "tests/tui/leapfrog.ndjson", 0, 142);
 	body_enter(&f);
-	body_print(&f, &a);
 	fix_keys(&f, "p");
+	body_print(&f, &a);
 	body_play(&f, "tests/tui/leapfrog.ndjson", 142, UINT32_MAX);
 	assert_true(same_as(&f, &a));
 	fix_keys(&f, "p");
@@ -291,6 +299,32 @@ give_stream(struct fix *f, uint32_t n, uint32_t lineage, ns_t from, ns_t to, str
 	e.u.owner.to = EV_CLOSED;
 	e.u.owner.by = EV_BY_CLOSE;
 	give(f, &e);
+}
+
+/* Nothing of another session. */
+static void
+test_others(void **state)
+{
+	struct ev other = { .type = EV_SSE, .t = 2 * NS_S, .pkt = 9, .session = 2, .stream = 2 };
+	struct fix f;
+	struct buf a;
+
+	(void)state;
+	fix_init(&f, 80, 24);
+	give_session(&f, STR("#one"));
+	give_stream(&f, 1, 1, NS_S, 3 * NS_S, STR("7"));
+	body_enter(&f);
+	f.now = 3 * NS_S;
+	body_print(&f, &a);
+	other.u.sse.dispatched = true;
+	give(&f, &other);
+	other.type = EV_OWNER;
+	other.stream = 2;
+	other.u.owner.to = EV_PRIMARY;
+	give(&f, &other);
+	assert_true(same_as(&f, &a));
+	buf_fini(&a);
+	fix_fini(&f);
 }
 
 static const int sizes[][2] = { { 80, 24 }, { 120, 40 }, { 200, 60 }, { 300, 100 },
@@ -408,6 +442,7 @@ main(void)
 		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_search),
+		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_mouse),
