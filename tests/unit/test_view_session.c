@@ -414,6 +414,44 @@ test_many(void **state)
 	fix_fini(&f);
 }
 
+/* The packet of the row that the cursor of the ladder is on. */
+static int
+ladder_packet(struct fix *f)
+{
+	char text[16] = "";
+	int y;
+
+	assert_true(fix_shows(f, "Ladder"));
+	y = body_cursor(f);
+	assert_true(y >= 0);
+	for (int x = 0; x < 8; x++)
+		text[x] = (char)grid_at(&f->g, BODY_HEAD + y, 12 + x)->ch;
+	return (int)strtol(text, NULL, 10);
+}
+
+/* Enter: where the lane's last stream was asked for, where the owner changed. */
+static void
+test_ladder(void **state)
+{
+	struct fix f;
+
+	(void)state;
+	open_it(&f, "leapfrog", 0, 80, 24);
+	fix_keys(&f, "\n");
+	assert_int_equal(ladder_packet(&f), 181);
+	fix_keys(&f, "qk\n");
+	assert_int_equal(ladder_packet(&f), 169);
+	fix_keys(&f, "q");
+	assert_true(tui_key(f.tui, TUI_TAB));
+	fix_keys(&f, "kk\n");
+	assert_int_equal(ladder_packet(&f), 145);
+	fix_keys(&f, "q");
+	assert_true(tui_key(f.tui, TUI_TAB));
+	fix_keys(&f, "G\n");
+	assert_int_equal(ladder_packet(&f), 71);
+	fix_fini(&f);
+}
+
 /* A click moves the cursor, a second one opens. */
 static void
 test_mouse(void **state)
@@ -446,6 +484,7 @@ main(void)
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_mouse),
+		cmocka_unit_test(test_ladder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
