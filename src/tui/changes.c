@@ -159,7 +159,7 @@ ended_after(const struct tl_stream *from, const struct tl_stream *to, ns_t *d)
 {
 	*d = 0;
 	return from && to && !from->is_open &&
-	    !__builtin_sub_overflow(from->ended, to->requested, d);
+	    !__builtin_sub_overflow(from->ended, to->requested, d) && *d != INT64_MIN;
 }
 
 enum change_kind
