@@ -86,6 +86,22 @@ part(const struct ladder *l, const struct store_item *it, enum ev_type type)
 	return NULL;
 }
 
+/* Whether the stream's end, just before, says it all. */
+static bool
+was_stream(const struct ladder *l, const struct store_item *it)
+{
+	const struct store_item *at = it;
+
+	for (int i = 0; i < LADDER_NEAR; i++) {
+		at = item(l, at->prev);
+		if (at == NULL)
+			return false;
+		if (at->ev->x == it->ev->x && at->ev->type == EV_STREAM_END)
+			return true;
+	}
+	return false;
+}
+
 static bool
 is_row(const struct ladder *l, const struct store_item *it)
 {
@@ -100,11 +116,11 @@ is_row(const struct ladder *l, const struct store_item *it)
 	case EV_REQUEST_END:
 		return l->detail || e->u.end.end != EV_COMPLETE;
 	case EV_RESPONSE_END:
-		return e->stream == 0 && (l->detail || e->u.end.end != EV_COMPLETE);
+		return (l->detail || e->u.end.end != EV_COMPLETE) && !was_stream(l, it);
 	case EV_OWNER:
 		return l->detail || e->u.owner.to != EV_CLOSED;
 	case EV_COMMENT:
-		return l->detail || it->next / BLOCK != it->no / BLOCK;
+		return l->detail || (it->next && it->next / BLOCK != it->no / BLOCK);
 	case EV_CONN: case EV_CONN_END: case EV_SESSION: case EV_FILE: case EV_END:
 		return l->detail;
 	case EV_FINDING: case EV_N_TYPES:

@@ -124,6 +124,9 @@ compare(struct view_diff *s)
 		for (uint32_t k = 0; k < s->side[i].n; k++) {
 			struct str line = lines_str(&s->side[i], k);
 
+			/* A member that comes behind it is no change of this one. */
+			if (s->side[i].line[k].json && line.n && line.p[line.n - 1] == ',')
+				line.n--;
 			h[i][k] = map_digest(line.p, line.n);
 		}
 	}

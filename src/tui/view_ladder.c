@@ -26,6 +26,7 @@ struct view_ladder {
 	struct clue *clues;	/* by packet, the gravest first */
 	uint32_t n_clues, cap_clues;
 	bool stale;		/* findings have come since */
+	bool jumped;		/* show what is around the cursor, too */
 };
 
 /* ---- what findings point at ---- */
@@ -100,6 +101,7 @@ settle(struct view_ladder *s)
 	if (s->pkt) {
 		s->at = ladder_find_pkt(&s->l, s->pkt);
 		s->pkt = 0;
+		s->jumped = true;
 	} else if (tui_following(s->v.tui))
 		s->at = ladder_last(&s->l);
 	if (s->at == 0 || store_item(s->l.store, s->at) == NULL)
@@ -115,6 +117,12 @@ scroll(struct view_ladder *s, int h)
 	uint64_t no = s->top, prev;
 	int n = 0;
 
+	if (s->jumped) {
+		no = s->top = s->at;
+		for (int i = 0; i < h / 3 && (prev = ladder_prev(&s->l, s->top)) != 0; i++)
+			no = s->top = prev;
+		s->jumped = false;
+	}
 	while (no && no != s->at && ++n < h)
 		no = ladder_next(&s->l, no);
 	if (no != s->at || n >= h) {

@@ -253,7 +253,7 @@ message_key(struct view *v, uint32_t key)
 			tui_say(v->tui, "it is gone from the store: this is all there is");
 		} else
 			tui_say(v->tui, "%s", s->mode == MODE_READ ? "laid out for reading" :
-			    s->mode == MODE_HEX ? "bytes in hex" : "as it came, escaped");
+			    s->mode == MODE_HEX ? "bytes in hex" : "as it came");
 		return true;
 	case TUI_LEFT: case TUI_BACKTAB:
 		step(s, true);

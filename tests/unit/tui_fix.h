@@ -62,7 +62,7 @@ fix_event(void *arg, const struct ev *e)
 }
 
 /* Without events yet: give them with pipeline_event(f->p, ...). */
-static void
+__attribute__((unused)) static void
 fix_init(struct fix *f, int w, int h)
 {
 	struct pipeline_opts po = { .tap = fix_tap,
@@ -83,7 +83,7 @@ fix_init(struct fix *f, int w, int h)
 }
 
 /* Plays a file of events up to a packet (0: all of it, and the end). */
-static void
+__attribute__((unused)) static void
 fix_play(struct fix *f, const char *path, uint32_t until)
 {
 	struct ndjson_in *in = ndjson_in_new(fix_event, f);
@@ -123,7 +123,7 @@ fix_read(struct fix *f, const char *path, uint32_t until)
 	}
 }
 
-static void
+__attribute__((unused)) static void
 fix_fini(struct fix *f)
 {
 	tui_free(f->tui);
@@ -133,7 +133,7 @@ fix_fini(struct fix *f)
 }
 
 /* Each character is a key. */
-static void
+__attribute__((unused)) static void
 fix_keys(struct fix *f, const char *keys)
 {
 	for (; *keys; keys++)
@@ -141,7 +141,7 @@ fix_keys(struct fix *f, const char *keys)
 		    *keys == '\033' ? TUI_ESC : (uint32_t)(unsigned char)*keys));
 }
 
-static struct str
+__attribute__((unused)) static struct str
 fix_draw(struct fix *f, struct buf *b)
 {
 	buf_init(b, 1U << 20);
