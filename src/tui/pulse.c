@@ -204,7 +204,7 @@ pulses_event(struct pulses *ps, const struct ev *e)
 		see(p, e, "keep-alive", STR(""));
 		return;
 	case EV_SESSION_END:
-		see(p, e, "session ends", STR(""));
+		see(p, e, "ended", STR(""));
 		return;
 	case EV_STALL:
 		see(p, e, "stalled", STR(""));

@@ -284,7 +284,7 @@ draw_owner(struct grid *g, int y, int x, int w, const struct pulse *p)
 	}
 	if (p->owner == 0) {
 		grid_glyph(g, y, x, STYLE_WARNING, GLYPH_CLOSED);
-		(void)grid_fmt(g, y, x + 2, w - 2, STYLE_WARNING, "none, was #%u", p->before);
+		(void)grid_fmt(g, y, x + 2, w - 2, STYLE_WARNING, "none, #%u", p->before);
 		return;
 	}
 	primary = p->role == EV_PRIMARY;
@@ -593,6 +593,8 @@ sessions_draw(struct view *v, struct grid *g, struct area a)
 		for (int c = 0; t && c < COL_N; c++)
 			if (w[c])
 				draw_cell(s, g, y, a.x + x[c], w[c], (enum column)c, t);
+		if (t && t->deleted)
+			grid_mark(g, y, a.x, a.w, STYLE_DIM);
 		if (at == s->list.at)
 			grid_mark(g, y, a.x, a.w, STYLE_SELECTED);
 	}
@@ -781,7 +783,6 @@ view_sessions_new(struct tui *t)
 	s->v = (struct view){ .ops = &sessions_ops, .tui = t };
 	s->pulses = pulses_new(tui_timeline(t));
 	s->sort = COL_N;
-	s->end = true;
 	buf_init(&s->filter, 1024);
 	return &s->v;
 }

@@ -128,7 +128,7 @@ test_change(void **state)
 	owner(&f, 2, 2, T0 + 10 * NS_S, EV_CLOSED);
 	fix_keys(&f, "j");
 	assert_true(fix_shows(&f, "nobody owns the channel"));
-	assert_true(fix_shows(&f, "none, was #2"));
+	assert_true(fix_shows(&f, "none, #2"));
 	fix_fini(&f);
 }
 
