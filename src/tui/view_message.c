@@ -305,7 +305,7 @@ message_free(struct view *v)
 }
 
 static const char *const keys[] = {
-	"r", "raw", "\u2190\u2192", "previous, next", NULL,
+	"r", "raw", "<-->", "previous, next", NULL,
 };
 
 static const char *const help[] = {
