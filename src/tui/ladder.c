@@ -5,7 +5,7 @@
 #define MAX_WORD 160		/* bytes of one wire string in a row */
 /* One keep-alive in so many items is a row in any case, so that the walk to
  * the next row is never long. */
-#define BLOCK 4096
+#define BLOCK 512
 
 static const struct store_item *
 item(const struct ladder *l, uint64_t no)

@@ -7,7 +7,7 @@
 #include "mcpdiag/xmem.h"
 
 #define MAX_PARTS (LADDER_NEAR + 1)
-#define FAR 200000		/* items looked at for the next one, or to count */
+#define FAR 100000		/* items looked at for the next one, or to count */
 
 enum mode { MODE_READ, MODE_HEX, MODE_ESCAPED, MODE_N };
 

@@ -11,7 +11,8 @@
  *	7 open: bit 0: in mid-stream, bits 1-2: client, 3-4: server; bit 7: end
  * test_conv --script makes one of a conversation.  What must hold of every
  * sequence of events is in ev_check.h; and when nothing is lost and nothing is
- * garbage, the pieces must not matter. */
+ * garbage, the pieces must not matter.  Nor must it, ever, whether somebody
+ * wants the texts. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -75,6 +76,8 @@ struct world {
 	} slot[SLOTS];
 	size_t piece;
 	bool smooth;
+	bool text;		/* one waits for its event */
+	uint64_t text_digest;
 };
 
 static void
@@ -83,6 +86,7 @@ from_engine(void *arg, const struct ev *e)
 	struct world *w = arg;
 
 	ev_check(&w->check, e);
+	w->text = false;
 	timeline_event(w->timeline, e);
 	ndjson_event(w->ndjson, e);
 	if (e->type == EV_ANOMALY || e->type == EV_NOTE || (e->type != EV_FINDING &&
@@ -90,6 +94,18 @@ from_engine(void *arg, const struct ev *e)
 	    EVF_HEAD_LOST | EVF_MIDSTREAM | EVF_INFERRED | EVF_UNDECODED))) ||
 	    (e->type == EV_END && e->u.total.unread))	/* they may hide the same */
 		w->smooth = false;
+}
+
+static void
+on_text(void *arg, struct str text, uint64_t bytes, bool cut)
+{
+	struct world *w = arg;
+
+	(void)bytes;
+	if (w->text || text.n > 64 << 10 || (cut && text.n == 0))
+		abort();
+	w->text = true;
+	w->text_digest ^= map_digest(text.p, text.n);	/* all of it is there */
 }
 
 static void
@@ -261,7 +277,7 @@ world_end(struct world *w)
 
 /* Digest of all output; whether pieces must not matter. */
 static uint64_t
-run(const uint8_t *p, size_t n, size_t piece, bool *smooth)
+run(const uint8_t *p, size_t n, size_t piece, bool texts, bool *smooth)
 {
 	struct script s = { p + 1, p + n };
 	struct world w = { .piece = piece, .smooth = true, .now = { EPOCH, 0 } };
@@ -278,6 +294,8 @@ run(const uint8_t *p, size_t n, size_t piece, bool *smooth)
 	w.timeline = timeline_new(&lim);
 	w.engine = engine_new(&lim, rules_table, from_engine, &w);
 	w.model = model_new(&lim, p[0] & 4, from_model, w.engine);
+	if (texts)
+		model_texts(w.model, on_text, &w);
 	w.observe = observe_new(&lim, w.model);
 	while (s.p < s.end)
 		operation(&w, &s);
@@ -296,10 +314,12 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 
 	if (n == 0)
 		return 0;
-	whole = run(p, n, SIZE_MAX, &smooth);
+	whole = run(p, n, SIZE_MAX, false, &smooth);
+	if (run(p, n, SIZE_MAX, true, &too) != whole)
+		abort();
 	if (!smooth)
 		return 0;
-	cut = run(p, n, 1 + p[0] / 8 % 8, &too);
+	cut = run(p, n, 1 + p[0] / 8 % 8, true, &too);
 	if (too && cut != whole)
 		abort();
 	return 0;

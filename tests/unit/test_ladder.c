@@ -247,11 +247,11 @@ test_many_comments(void **state)
 		simple(&b, EV_COMMENT, 1, EV_S2C);
 	for (uint64_t no = ladder_first(&b.l); no; no = ladder_next(&b.l, no)) {
 		if (n)
-			assert_int_equal(no % 4096, 4095);
-		if (++n == N / 4096)
+			assert_int_equal(no % 512, 511);
+		if (++n == N / 512)
 			break;
 	}
-	assert_int_equal(n, N / 4096);
+	assert_int_equal(n, N / 512);
 	bench_fini(&b);
 }
 
