@@ -1,7 +1,7 @@
 /* idmap: a table from 64-bit ids to what its user keeps of them, oldest first.
  *
  * Entries are members of the user's own structs and owned by him; the table
- * owns nothing but its slots, 16 to 32 bytes for each entry, and has none
+ * owns nothing but its slots, 11 to 21 bytes for each entry, and has none
  * until the first.  It has no limit of its own: who puts one in looks at `n`
  * before and drops `first`.  Ids are counters, or digests that whoever made
  * the input can compute: they are multiplied by a random odd number. */

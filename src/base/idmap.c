@@ -51,7 +51,7 @@ grow(struct idmap *t)
 void
 idmap_put(struct idmap *t, struct idnode *p, uint64_t id)
 {
-	if (t->n >= t->cap / 2)
+	if (t->n * 4 >= t->cap * 3)
 		grow(t);
 	*p = (struct idnode){ .prev = t->last, .id = id };
 	place(t, p);

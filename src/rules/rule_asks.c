@@ -5,6 +5,7 @@
 
 #include "mcpdiag/xmem.h"
 
+#define FEW 2			/* xgrow() begins so */
 #define MAX_ASKS 128		/* under way in one session, or one exchange */
 
 static void
@@ -12,6 +13,7 @@ free_asks(struct kept *k)
 {
 	struct asks *s = (struct asks *)k;
 
+	s->in->n -= s->n;
 	for (uint32_t i = 0; i < s->n; i++)
 		free(s->v[i].more);
 	free(s->v);
@@ -32,6 +34,7 @@ asking_fini(struct asking *a)
 {
 	keeper_fini(&a->sessions);
 	keeper_fini(&a->waiting);
+	free(a->spare);
 }
 
 struct asks *
@@ -41,13 +44,14 @@ asking_find(struct asking *a, uint32_t session)
 }
 
 static struct asks *
-get(struct keeper *kp, uint32_t key, size_t size)
+get(struct asking *a, struct keeper *kp, uint32_t key, size_t size)
 {
 	struct asks *s = (struct asks *)keeper_find(kp, key);
 
 	if (s)
 		return s;
 	s = xcalloc(1, size);
+	s->in = a;
 	keeper_add(kp, &s->of, key);
 	return s;
 }
@@ -55,7 +59,7 @@ get(struct keeper *kp, uint32_t key, size_t size)
 struct asks *
 asking_session(struct asking *a, uint32_t session)
 {
-	return get(&a->sessions, session, a->size);
+	return get(a, &a->sessions, session, a->size);
 }
 
 void
@@ -71,20 +75,35 @@ asks_remove(struct asks *s, struct ask *k)
 
 	free(k->more);
 	memmove(k, k + 1, (s->n - i - 1) * sizeof *k);
-	s->n--;
+	s->in->n--;
+	if (--s->n > 0)
+		return;
+	/* Most sessions have nothing under way: they keep no room for it. */
+	if (s->in->spare == NULL && s->cap == FEW)
+		s->in->spare = s->v;
+	else
+		free(s->v);
+	s->v = NULL;
+	s->cap = 0;
 }
 
+/* Room for one more, as it comes. */
 static struct ask *
-add(struct asks *s, const struct ask *k)
+add(struct asks *s)
 {
 	if (s->n == MAX_ASKS)
 		asks_remove(s, s->v);
+	if (s->v == NULL && s->in->spare) {
+		s->v = s->in->spare;
+		s->cap = FEW;
+		s->in->spare = NULL;
+	}
 	s->v = xgrow(s->v, s->n, &s->cap, sizeof *s->v);
-	s->v[s->n] = *k;
+	s->in->n++;
 	return &s->v[s->n++];
 }
 
-static void
+static size_t
 keep_text(char *to, size_t size, struct str s)
 {
 	size_t n = s.n < size ? s.n : size - 1;
@@ -92,29 +111,29 @@ keep_text(char *to, size_t size, struct str s)
 	if (n)
 		memcpy(to, s.p, n);
 	to[n] = '\0';
+	return n;
 }
 
 struct ask *
 asking_message(struct asking *a, const struct ev *e)
 {
-	struct ask k = { .x = e->x, .conn = e->conn, .flags = e->flags,
+	struct asks *s = e->session ? asking_session(a, e->session) :
+	    get(a, &a->waiting, e->x, sizeof *s);
+	struct ask *k = add(s);
+	size_t at;
+
+	*k = (struct ask){ .x = e->x, .conn = e->conn, .flags = e->flags,
 	    .asked = { e->t, e->pkt } };
-	struct asks *s;
-
-	k.id = map_digest(e->u.msg.id.p, e->u.msg.id.n);
-	k.method = map_digest(e->u.msg.method.p, e->u.msg.method.n);
-	keep_text(k.id_text, sizeof k.id_text, e->u.msg.id);
-	keep_text(k.what, sizeof k.what / 2, e->u.msg.method);
+	k->id = map_digest(e->u.msg.id.p, e->u.msg.id.n);
+	k->method = map_digest(e->u.msg.method.p, e->u.msg.method.n);
+	(void)keep_text(k->id_text, sizeof k->id_text, e->u.msg.id);
+	at = keep_text(k->what, sizeof k->what / 2, e->u.msg.method);
 	if (e->u.msg.name.n) {
-		size_t at = strlen(k.what);
-
-		k.what[at++] = ' ';
-		keep_text(k.what + at, sizeof k.what - at, e->u.msg.name);
+		k->what[at++] = ' ';
+		(void)keep_text(k->what + at, sizeof k->what - at, e->u.msg.name);
 	}
-	s = e->session ? asking_session(a, e->session) :
-	    get(&a->waiting, e->x, sizeof *s);
-	k.more = a->more ? xcalloc(1, a->more) : NULL;
-	return e->session ? add(s, &k) : (add(s, &k), NULL);
+	k->more = a->more ? xcalloc(1, a->more) : NULL;
+	return e->session ? k : NULL;
 }
 
 /* The answer names the session at last. */
@@ -129,7 +148,8 @@ adopt(struct asking *a, const struct ev *e)
 		struct asks *s = asking_session(a, e->session);
 
 		for (uint32_t i = 0; i < w->n; i++)
-			(void)add(s, &w->v[i]);
+			*add(s) = w->v[i];
+		a->n -= w->n;
 		w->n = 0;
 	}
 	keeper_drop(&a->waiting, &w->of);

@@ -27,7 +27,8 @@ struct ask {				/* one request */
 
 struct asks {				/* of one session; first of a rule's own */
 	struct kept of;
-	struct ask *v;			/* oldest first */
+	struct asking *in;
+	struct ask *v;			/* oldest first; NULL while there is none */
 	uint32_t n, cap;
 	void *extra;			/* the rule's own, freed with it */
 };
@@ -35,6 +36,8 @@ struct asks {				/* of one session; first of a rule's own */
 struct asking {
 	struct keeper sessions;
 	struct keeper waiting;		/* by exchange */
+	uint64_t n;			/* requests, in all of them */
+	struct ask *spare;		/* room for the first of a session, or NULL */
 	size_t size;			/* of a rule's struct of a session */
 	size_t more;			/* and of what it keeps of a request */
 };

@@ -207,6 +207,15 @@ on_session(struct contract *c, const struct ev *e)
 		s->revs = revs_of(e->u.session.revision, &modern);
 }
 
+static uint64_t
+client(const struct contract *c, const struct cx *x)
+{
+	const struct idrec *conn = idtab_get(&c->conns, x->conn);
+	uint64_t key[2] = { x->agent, conn ? (uint64_t)conn->a << 32 | conn->b : 0 };
+
+	return conn ? map_digest(key, sizeof key) : 0;
+}
+
 static void
 on_request(struct contract *c, const struct ev *e)
 {
@@ -232,6 +241,7 @@ on_request(struct contract *c, const struct ev *e)
 	x->revs = revs_of(e->u.req.version, &x->modern);
 	x->target = map_digest(e->u.req.target.p, e->u.req.target.n);
 	x->agent = map_digest(e->u.req.agent.p, e->u.req.agent.n);
+	x->client = client(c, x);
 	ct_http_request(x, e);
 	idmap_put(&c->open, &x->node, x->x);
 	if (x->modern)

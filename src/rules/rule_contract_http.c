@@ -1,11 +1,13 @@
 /* contract: one HTTP exchange.  spec-rules 2.1, and tokens in URIs of 2.6. */
-#include <stdio.h>
-
 #include "rule_contract_priv.h"
 
 static bool
 has_word(struct str s, struct str word)
 {
+	/* Most are spelt so, and come first or last. */
+	if (s.n > word.n && (str_pre(s, word) ||
+	    memcmp(s.p + s.n - word.n, word.p, word.n) == 0))
+		return true;
 	for (; s.n >= word.n; s.p++, s.n--)
 		if (str_ipre(s, word))
 			return true;
@@ -39,8 +41,9 @@ ct_http_request(struct cx *x, const struct ev *e)
 	x->accept_none = accept.p == NULL;
 	x->accept_json = has_word(accept, STR("application/json"));
 	x->accept_sse = has_word(accept, STR("text/event-stream"));
-	x->accept_any = has_word(accept, STR("*/*")) || has_word(accept, STR("application/*")) ||
-	    has_word(accept, STR("text/*"));
+	x->accept_any = str_find(accept, STR("*")) != SIZE_MAX &&
+	    (has_word(accept, STR("*/*")) || has_word(accept, STR("application/*")) ||
+	    has_word(accept, STR("text/*")));
 	x->get_sse = x->method == CT_GET && x->accept_sse;
 	x->token = has_token(e->u.req.target);
 }
@@ -54,8 +57,10 @@ learn_type(struct cx *x, struct str type)
 	type = str_trim(str_of(type.p, end == SIZE_MAX ? type.n : end));
 	x->json = str_ieq(type, STR("application/json"));
 	x->html = str_ieq(type, STR("text/html"));
-	(void)snprintf(x->type, sizeof x->type, "%.*s", type.n < 40 ? (int)type.n : 40,
-	    type.n ? type.p : "");
+	type.n = type.n < 40 ? type.n : 40;
+	if (type.n)
+		memcpy(x->type, type.p, type.n);
+	x->type[type.n] = '\0';
 }
 
 static const char *

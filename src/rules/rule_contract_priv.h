@@ -78,6 +78,7 @@ struct cx {				/* an exchange that is not over */
 	char unknown_id[72];
 	uint64_t ids[CT_IDS];
 	uint64_t target, agent, event_id;
+	uint64_t client;		/* its address and software, and the server */
 	int64_t retry_ms;
 	char type[48];			/* content type of the response */
 };

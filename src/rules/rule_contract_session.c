@@ -23,21 +23,17 @@ drop_client(struct contract *c)
 struct cl *
 ct_client(struct contract *c, const struct cx *x, bool make)
 {
-	struct idrec *conn = idtab_get(&c->conns, x->conn);
-	uint64_t key[2] = { x->agent, 0 };
 	struct cl *cl;
 
-	if (conn == NULL)
+	if (x->client == 0)
 		return NULL;
-	key[1] = (uint64_t)conn->a << 32 | conn->b;
-	key[0] = map_digest(key, sizeof key);
-	cl = (struct cl *)idmap_get(&c->clients, key[0]);
+	cl = (struct cl *)idmap_get(&c->clients, x->client);
 	if (cl || !make)
 		return cl;
 	if (c->clients.n && c->clients.n >= c->lim.sessions)
 		drop_client(c);
 	cl = xcalloc(1, sizeof *cl);
-	idmap_put(&c->clients, &cl->node, key[0]);
+	idmap_put(&c->clients, &cl->node, x->client);
 	return cl;
 }
 
@@ -208,11 +204,15 @@ speaks(const struct cx *x)
 static void
 check_sid_missing(struct contract *c, struct cx *x, const struct ev *e)
 {
-	struct idrec *r = idtab_get(&c->conn_sids, x->conn);
-	struct cs *s = r && r->b == 0 ? ct_session(c, r->a) : NULL;
 	bool refused = x->status / 100 == 4;
+	struct idrec *r;
+	struct cs *s;
 
-	if (x->has_sid || x->init || x->discover || s == NULL || !speaks(x) ||
+	if (x->has_sid || x->init || x->discover || !speaks(x))
+		return;
+	r = idtab_get(&c->conn_sids, x->conn);
+	s = r && r->b == 0 ? ct_session(c, r->a) : NULL;
+	if (s == NULL ||
 	    s->target != x->target || s->agent != x->agent || s->deleted || s->gone.t ||
 	    !ct_holds(CT_SID_MISSING, ct_revs(s, x)) || ct_proxy(s, e))
 		return;
@@ -340,9 +340,8 @@ ct_session_head(struct contract *c, struct cs *s, struct cx *x, const struct ev 
 		a->ended |= x->method == CT_DELETE && x->status / 100 == 2;
 		a->refused |= x->status >= 400 && x->status != 405;
 	}
-	if (!x->has_sid || x->session == 0 || !ct_holds(CT_NO_REINIT, revs) || ct_proxy(s, e))
-		return;
-	if (!is_later(x))
+	if (x->has_sid && x->session && ct_holds(CT_NO_REINIT, revs) && !is_later(x) &&
+	    !ct_proxy(s, e))
 		check_end(s, x, x->status / 100 == 2);
 }
 

@@ -146,10 +146,13 @@ on_request(struct gets *g, const struct ev *e)
 	x->cursor = e->u.req.cursor.n ?
 	    map_digest(e->u.req.cursor.p, e->u.req.cursor.n) : 0;
 	x->agent = e->u.req.agent.n ? map_digest(e->u.req.agent.p, e->u.req.agent.n) : 0;
-	keep(x->cursor_text, e->u.req.cursor);
-	keep(x->agent_text, e->u.req.agent);
 	x->path = path_of(e->u.req.target);
-	x->asks_stream = str_find(e->u.req.accept, STR("text/event-stream")) != SIZE_MAX;
+	if (get) {
+		keep(x->cursor_text, e->u.req.cursor);
+		keep(x->agent_text, e->u.req.agent);
+		x->asks_stream = str_find(e->u.req.accept, STR("text/event-stream")) !=
+		    SIZE_MAX;
+	}
 	x->named = e->u.req.sid.p != NULL;
 	x->post = post;
 	x->del = del;

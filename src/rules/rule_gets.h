@@ -29,11 +29,11 @@ struct got {			/* an exchange as far as it is known */
 	uint32_t x, conn, session, flags;
 	uint64_t cursor;	/* digest of Last-Event-ID, 0 none */
 	uint64_t agent, path;	/* digests of User-Agent and path */
-	char cursor_text[TEXT_KEPT], agent_text[TEXT_KEPT];
+	char cursor_text[TEXT_KEPT], agent_text[TEXT_KEPT];	/* of GETs only */
 	struct at request, head, end;
 	bool post, del, init;	/* init: it carries an initialize */
 	bool named;		/* it has a session id of its own */
-	bool asks_stream;	/* Accept has text/event-stream */
+	bool asks_stream;	/* a GET whose Accept has text/event-stream */
 	/* of the answer */
 	uint32_t status;
 	char type[TEXT_KEPT], server[TEXT_KEPT];

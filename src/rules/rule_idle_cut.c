@@ -307,8 +307,10 @@ on_byte(struct idle_cut *r, const struct ev *e)
 	if (v == NULL)
 		return;
 	pause = e->t - v->last;
-	v->survived = pause > v->survived ? pause : v->survived;
-	survive(r, v, pause);
+	if (pause > v->survived) {
+		v->survived = pause;
+		survive(r, v, pause);
+	}
 	v->last = e->t;
 	v->ids |= e->type == EV_SSE && e->u.sse.id.n > 0;
 }

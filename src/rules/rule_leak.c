@@ -4,7 +4,6 @@
  * left behind when it was not deleted, was not answered 404, has no open stream and
  * has had none for a minute, was asked nothing for a minute, and was in use for less
  * than five minutes: who comes back, or listens, for hours may come again. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "mcpdiag/map.h"
@@ -164,6 +163,7 @@ on_session(struct leak *r, const struct ev *e)
 {
 	struct sl *s = (struct sl *)keeper_find(&r->sessions, e->session);
 	struct digest d;
+	size_t n;
 
 	if (s == NULL) {
 		s = xcalloc(1, sizeof *s);
@@ -177,9 +177,10 @@ on_session(struct leak *r, const struct ev *e)
 	digest_add(&d, e->u.session.client.p, e->u.session.client.n);
 	s->software = digest_end(&d);
 	s->known |= e->u.session.server.p != NULL;	/* its initialize was seen */
-	(void)snprintf(s->client, sizeof s->client, "%.*s",
-	    (int)(e->u.session.client.n < 40 ? e->u.session.client.n : 40),
-	    e->u.session.client.n ? e->u.session.client.p : "");
+	n = e->u.session.client.n < 40 ? e->u.session.client.n : 40;
+	if (n)
+		memcpy(s->client, e->u.session.client.p, n);
+	s->client[n] = '\0';
 }
 
 static void

@@ -538,6 +538,8 @@ tick(void *arg, ns_t now)
 	if (now < r->ticked + TICK)
 		return;
 	r->ticked = now;
+	if (r->all.n == 0)
+		return;
 	KEEPER_EACH(&r->all.sessions, k, tmp)
 		judge(r, (struct lost *)k, now, false);
 }

@@ -260,6 +260,8 @@ on_byte(struct shutdown *r, const struct ev *e)
 	if (v == NULL)
 		return;
 	v->last = e->t;
+	if (r->pending == 0)
+		return;
 	h = host_of(r, v->server, false);
 	/* It was open then, and goes on. */
 	if (h && h->n_cuts && v->head.t < h->cuts[0].at.t)
