@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "mcpdiag/map.h"
+#include "rule_live.h"
 #include "rule_util.h"
 #include "rule_who.h"
 
@@ -14,29 +15,23 @@
 #define MIN_COMMENTS 3
 #define SILENT 3		/* keep-alive intervals */
 #define MIN_KEEPALIVE (500 * NS_MS)
-
-struct live {			/* an open GET stream */
-	struct idnode node;	/* by its number */
-	uint32_t stream, session, conn, comments;
-	struct at head, last;
-	ns_t usual;		/* longest pause between its bytes so far */
-	struct at moved;	/* its client is active elsewhere */
-	uint32_t moved_conn;
-	bool replaced;		/* by a GET while it still had bytes */
-	bool torn;
-};
+#define MAX_GETS 16		/* of a session */
 
 struct half_open {
 	struct engine *engine;
 	struct whos *whos;
-	struct idmap live;
-	uint64_t max_live;
-	struct keeper sessions;	/* streams of each, by number */
+	struct lives *lives;
+	struct keeper sessions;
 };
 
 struct ho {			/* one session: its open GET streams */
 	struct kept of;
-	uint32_t streams[16], n;
+	struct get {
+		uint32_t stream;
+		struct at moved;	/* its client is active elsewhere */
+		bool replaced;		/* by a GET while it still had bytes */
+	} *gets;
+	uint32_t n, cap;
 };
 
 extern const struct rule rule_half_open;
@@ -44,6 +39,7 @@ extern const struct rule rule_half_open;
 static void
 free_session(struct kept *k)
 {
+	free(((struct ho *)k)->gets);
 	free(k);
 }
 
@@ -54,32 +50,9 @@ new(struct engine *e, const struct limits *lim)
 
 	r->engine = e;
 	r->whos = engine_reader(e, &who_reader);
-	r->max_live = lim->streams;
-	idmap_init(&r->live);
+	r->lives = engine_reader(e, &live_reader);
 	keeper_init(&r->sessions, lim->sessions, free_session);
 	return r;
-}
-
-static struct live *
-find(const struct half_open *r, uint32_t stream)
-{
-	return (struct live *)idmap_get(&r->live, stream);
-}
-
-static void
-drop(struct half_open *r, struct live *v)
-{
-	struct ho *s = (struct ho *)keeper_find(&r->sessions, v->session);
-
-	for (uint32_t i = 0; s && i < s->n; i++)
-		if (s->streams[i] == v->stream) {
-			s->streams[i] = s->streams[--s->n];
-			break;
-		}
-	if (s && s->n == 0)
-		keeper_drop(&r->sessions, &s->of);
-	idmap_del(&r->live, &v->node);
-	free(v);
 }
 
 static void
@@ -87,9 +60,6 @@ free_rule(void *arg)
 {
 	struct half_open *r = arg;
 
-	while (r->live.first)
-		drop(r, (struct live *)r->live.first);
-	idmap_fini(&r->live);
 	keeper_fini(&r->sessions);
 	free(r);
 }
@@ -148,27 +118,27 @@ report_stall(struct half_open *r, const struct ev *e)
 }
 
 static void
-report_silent(struct half_open *r, const struct live *v, struct at until)
+report_silent(struct half_open *r, const struct live *v, struct at moved, struct at until)
 {
 	struct draft *d = draft_new(r->engine, &rule_half_open, "silent", SEV_ERROR,
 	    engine_inferred(r->engine, v->session) ? CONF_LOW : CONF_MEDIUM, v->session);
 
 	draft_title(d, "stream %u has gone silent: no comment for %.0f s, where one came every "
 	    "%.1f s, and nobody closes it", v->stream, (double)(until.t - v->last.t) / 1e9,
-	    (double)v->usual / 1e9);
+	    (double)v->longest / 1e9);
 	draft_why(d, "%u comments came at most %.1f s apart, then nothing, without FIN or RST. "
 	    "The client has gone on on a new connection meanwhile.", v->comments,
-	    (double)v->usual / 1e9);
+	    (double)v->longest / 1e9);
 	draft_fix(d, "Client: take two or three missing comments for a dead stream, close and "
 	    "reopen it with Last-Event-ID.  Server: set a write timeout, so that it "
 	    "notices.  Whether the server stopped or the path lost it cannot be told from "
 	    "this capture point; capture at the server.");
 	draft_stream(d, v->stream);
 	draft_ms(d, "silent_for_ms", until.t - v->last.t);
-	draft_ms(d, "usual_interval_ms", v->usual);
+	draft_ms(d, "usual_interval_ms", v->longest);
 	draft_num(d, "comments", v->comments);
 	draft_evidence(d, v->last, "the last byte of stream %u", v->stream);
-	draft_evidence(d, v->moved, "the same session on a new connection");
+	draft_evidence(d, moved, "the same session on a new connection");
 	draft_span(d, v->last, until);
 	draft_count(d, 1, 0, 0);
 	draft_add(d);
@@ -179,51 +149,36 @@ report_silent(struct half_open *r, const struct live *v, struct at until)
 static void
 on_stream(struct half_open *r, const struct ev *e)
 {
-	const struct asked *a = who_asked(r->whos, e->conn, e->x);
 	struct ho *s = (struct ho *)keeper_find(&r->sessions, e->session);
-	struct live *v;
+	const struct live *v;
 
 	for (uint32_t i = 0; s && i < s->n; i++) {
-		v = find(r, s->streams[i]);
-		if (v && e->t - v->last.t <= 2 * v->usual)
-			v->replaced = true;
+		v = live_of(r->lives, s->gets[i].stream);
+		if (v && e->t - v->last.t <= 2 * v->longest)
+			s->gets[i].replaced = true;
 	}
-	if (a == NULL || a->modern || find(r, e->stream) || (s && s->n == 16))
+	if (live_of(r->lives, e->stream) == NULL || (s && s->n == MAX_GETS))
 		return;
-	if (r->live.n && r->live.n >= r->max_live)
-		drop(r, (struct live *)r->live.first);
-	s = (struct ho *)keeper_find(&r->sessions, e->session);
 	if (s == NULL) {
 		s = xcalloc(1, sizeof *s);
 		keeper_add(&r->sessions, &s->of, e->session);
 	}
-	s->streams[s->n++] = e->stream;
-	v = xcalloc(1, sizeof *v);
-	*v = (struct live){ .stream = e->stream, .session = e->session, .conn = e->conn,
-	    .head = { e->t, e->pkt }, .last = { e->t, e->pkt } };
-	idmap_put(&r->live, &v->node, v->stream);
-}
-
-static void
-on_byte(struct half_open *r, const struct ev *e)
-{
-	struct live *v = find(r, e->stream);
-
-	if (v == NULL)
-		return;
-	if (e->t - v->last.t > v->usual)
-		v->usual = e->t - v->last.t;
-	v->comments += e->type == EV_COMMENT;
-	v->last = (struct at){ e->t, e->pkt };
-	v->moved.t = 0;			/* it is not dead after all */
-	v->torn |= (e->flags & (EVF_GAP | EVF_LATE)) != 0;
+	s->gets = xgrow(s->gets, s->n, &s->cap, sizeof *s->gets);
+	s->gets[s->n++] = (struct get){ .stream = e->stream };
 }
 
 static bool
 is_silent(const struct live *v, ns_t now)
 {
-	return v->comments >= MIN_COMMENTS && v->usual >= MIN_KEEPALIVE &&
-	    now - v->last.t > SILENT * v->usual;
+	return v->comments >= MIN_COMMENTS && v->longest >= MIN_KEEPALIVE &&
+	    now - v->last.t > SILENT * v->longest;
+}
+
+/* It is not dead after all when a byte comes. */
+static bool
+has_moved(const struct get *g, const struct live *v)
+{
+	return g->moved.t && g->moved.t > v->last.t;
 }
 
 static void
@@ -232,30 +187,42 @@ on_request(struct half_open *r, const struct ev *e)
 	struct ho *s = (struct ho *)keeper_find(&r->sessions, e->session);
 
 	for (uint32_t i = 0; s && i < s->n; i++) {
-		struct live *v = find(r, s->streams[i]);
+		const struct live *v = live_of(r->lives, s->gets[i].stream);
 
 		/* A connection made since: numbers count up. */
-		if (v == NULL || v->moved.t || e->conn <= v->conn || !is_silent(v, e->t) ||
-		    e->u.req.n > 0)
-			continue;
-		v->moved = (struct at){ e->t, e->pkt };
-		v->moved_conn = e->conn;
+		if (v && !has_moved(&s->gets[i], v) && e->conn > v->conn &&
+		    is_silent(v, e->t) && e->u.req.n == 0)
+			s->gets[i].moved = (struct at){ e->t, e->pkt };
 	}
+}
+
+static void
+judge(struct half_open *r, const struct get *g, const struct live *v, const struct ev *e)
+{
+	enum ev_end end = e->u.stream_end.end;
+
+	if ((end == EV_OPEN || end == EV_CLIENT) && has_moved(g, v) && !g->replaced &&
+	    !(v->seen & (EVF_GAP | EVF_LATE)) && !(e->flags & (EVF_GAP | EVF_INFERRED)) &&
+	    is_silent(v, e->t) && !engine_gaps(r->engine, v->last.t))
+		report_silent(r, v, g->moved, (struct at){ e->t, e->pkt });
 }
 
 static void
 on_stream_end(struct half_open *r, const struct ev *e)
 {
-	struct live *v = find(r, e->stream);
-	enum ev_end end = e->u.stream_end.end;
+	struct ho *s = (struct ho *)keeper_find(&r->sessions, e->session);
+	const struct live *v = live_of(r->lives, e->stream);
 
-	if (v == NULL)
+	for (uint32_t i = 0; s && i < s->n; i++) {
+		if (s->gets[i].stream != e->stream)
+			continue;
+		if (v)
+			judge(r, &s->gets[i], v, e);
+		s->gets[i] = s->gets[--s->n];
+		if (s->n == 0)
+			keeper_drop(&r->sessions, &s->of);
 		return;
-	if ((end == EV_OPEN || end == EV_CLIENT) && v->moved.t && !v->replaced && !v->torn &&
-	    !(e->flags & (EVF_GAP | EVF_INFERRED)) && is_silent(v, e->t) &&
-	    !engine_gaps(r->engine, v->last.t))
-		report_silent(r, v, (struct at){ e->t, e->pkt });
-	drop(r, v);
+	}
 }
 
 static void
@@ -279,8 +246,6 @@ event(void *arg, const struct ev *e)
 		on_stream_end(r, e);
 		break;
 	case EV_SSE: case EV_COMMENT:
-		on_byte(r, e);
-		break;
 	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST_END: case EV_RESPONSE:
 	case EV_RESPONSE_END: case EV_SESSION: case EV_SESSION_END: case EV_MESSAGE:
 	case EV_OWNER: case EV_GAP: case EV_ANOMALY: case EV_NOTE: case EV_FINDING: case EV_END:
@@ -303,8 +268,6 @@ const struct rule rule_half_open = {
 	.wants = RULE_WANTS(EV_REQUEST) |
 	    RULE_WANTS(EV_STALL) |
 	    RULE_WANTS(EV_STREAM) |
-	    RULE_WANTS(EV_STREAM_END) |
-	    RULE_WANTS(EV_SSE) |
-	    RULE_WANTS(EV_COMMENT),
+	    RULE_WANTS(EV_STREAM_END),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

@@ -15,16 +15,6 @@
 #define MAX_CUTS 65536
 #define EVERY (10 * NS_S)	/* judged so often while time passes */
 
-struct live {			/* an open stream */
-	struct idnode node;	/* by its number */
-	uint32_t stream, conn, x, flags;
-	enum ev_kind kind;
-	uint64_t group, server;
-	struct at head;
-	ns_t last, survived;
-	bool ids;
-};
-
 static void
 free_session(struct kept *k)
 {
@@ -43,18 +33,10 @@ new(struct engine *e, const struct limits *lim)
 	r->engine = e;
 	keeper_init(&r->sessions, lim->sessions, free_session);
 	r->whos = engine_reader(e, &who_reader);
-	r->max_live = lim->streams;
-	idmap_init(&r->live);
+	r->lives = engine_reader(e, &live_reader);
 	idtab_init(&r->survived, (uint32_t)lim->endpoints);
 	idtab_init(&r->answers, (uint32_t)lim->endpoints);
 	return r;
-}
-
-static void
-drop_live(struct idle_cut *r, struct live *v)
-{
-	idmap_del(&r->live, &v->node);
-	free(v);
 }
 
 static void
@@ -62,9 +44,6 @@ free_rule(void *arg)
 {
 	struct idle_cut *r = arg;
 
-	while (r->live.first)
-		drop_live(r, (struct live *)r->live.first);
-	idmap_fini(&r->live);
 	keeper_fini(&r->sessions);
 	idtab_fini(&r->survived);
 	idtab_fini(&r->answers);
@@ -95,10 +74,13 @@ n_gets(const struct ic *s)
 	return s->n_gets < N_GETS ? s->n_gets : N_GETS;
 }
 
-static struct live *
-live(const struct idle_cut *r, uint32_t stream)
+/* Streams of one path of one server share their timers. */
+static uint64_t
+group(const struct live *v)
 {
-	return (struct live *)idmap_get(&r->live, stream);
+	uint64_t key[2] = { v->server, v->path };
+
+	return map_digest(key, sizeof key);
 }
 
 /* ---- takeovers and stops ---- */
@@ -248,43 +230,34 @@ on_response(struct idle_cut *r, const struct ev *e)
 static void
 on_stream(struct idle_cut *r, const struct ev *e)
 {
-	const struct asked *a = who_asked(r->whos, e->conn, e->x);
-	const struct who *w = who_of(r->whos, e->conn);
 	struct ic *s = session(r, e->session);
-	struct digest d;
-	struct live *v;
 
-	if (is_listener(e)) {
-		for (uint32_t i = 0; i < n_gets(s); i++) {
-			struct ic_get *g = &s->gets[i];
-
-			if (g->x != e->x)
-				continue;
-			g->head = e->t;
-			g->previous = e->u.stream.previous;
-			couple_recent(s, g, e->t);
-		}
-		follow(s, e->t, NEXT_BACK);
-	}
-	if (e->u.stream.kind == EV_LISTEN || e->u.stream.kind == EV_UNKNOWN_KIND ||
-	    a == NULL || w == NULL || a->modern || e->flags & EVF_HEAD_LOST ||
-	    live(r, e->stream))
+	if (!is_listener(e))
 		return;
-	if (r->live.n && r->live.n >= r->max_live)
-		drop_live(r, (struct live *)r->live.first);
-	v = xcalloc(1, sizeof *v);
-	*v = (struct live){ .stream = e->stream, .conn = e->conn, .x = e->x,
-	    .flags = e->flags, .kind = e->u.stream.kind, .server = w->server,
-	    .head = { e->t, e->pkt }, .last = e->t };
-	digest_init(&d);
-	digest_add(&d, &w->server, sizeof w->server);
-	digest_add(&d, &a->path, sizeof a->path);
-	v->group = digest_end(&d);
-	idmap_put(&r->live, &v->node, v->stream);
+	for (uint32_t i = 0; i < n_gets(s); i++) {
+		struct ic_get *g = &s->gets[i];
+
+		if (g->x != e->x)
+			continue;
+		g->head = e->t;
+		g->previous = e->u.stream.previous;
+		couple_recent(s, g, e->t);
+	}
+	follow(s, e->t, NEXT_BACK);
+}
+
+/* The stream, if it is one that may meet a timer. */
+static struct live *
+judged(const struct idle_cut *r, uint32_t stream)
+{
+	struct live *v = live_of(r->lives, stream);
+
+	return v && v->kind != EV_LISTEN && v->kind != EV_UNKNOWN_KIND &&
+	    !(v->flags & EVF_HEAD_LOST) ? v : NULL;
 }
 
 static void
-survive(struct idle_cut *r, struct live *v, ns_t pause)
+survive(struct idle_cut *r, const struct live *v, ns_t pause)
 {
 	struct idrec *rec;
 	uint64_t ms;
@@ -293,26 +266,18 @@ survive(struct idle_cut *r, struct live *v, ns_t pause)
 	if (pause < PAUSE)
 		return;
 	ms = (uint64_t)(pause / NS_MS);
-	rec = idtab_put(&r->survived, v->group, &fresh);
+	rec = idtab_put(&r->survived, group(v), &fresh);
 	if (ms > rec->a)
 		rec->a = ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
 }
 
 static void
-on_byte(struct idle_cut *r, const struct ev *e)
+on_byte(struct idle_cut *r)
 {
-	struct live *v = live(r, e->stream);
-	ns_t pause;
+	const struct live *v = live_grew(r->lives);
 
-	if (v == NULL)
-		return;
-	pause = e->t - v->last;
-	if (pause > v->survived) {
-		v->survived = pause;
-		survive(r, v, pause);
-	}
-	v->last = e->t;
-	v->ids |= e->type == EV_SSE && e->u.sse.id.n > 0;
+	if (v && judged(r, v->stream))
+		survive(r, v, v->longest);
 }
 
 static bool
@@ -335,7 +300,7 @@ is_cut(const struct live *v, const struct ev *e, const struct ic *s)
 static void
 on_stream_end(struct idle_cut *r, const struct ev *e)
 {
-	struct live *v = live(r, e->stream);
+	const struct live *v = judged(r, e->stream);
 	struct ic *s;
 	struct cut *c;
 
@@ -344,14 +309,14 @@ on_stream_end(struct idle_cut *r, const struct ev *e)
 	s = session(r, e->session);
 	if (!is_cut(v, e, s)) {
 		/* Alive until now, whatever ends it. */
-		survive(r, v, e->t - v->last);
+		survive(r, v, e->t - v->last.t);
 	} else if (s->n_cuts < MAX_SESSION_CUTS && r->n_cuts < MAX_CUTS) {
 		s->cuts = xgrow(s->cuts, s->n_cuts, &s->cap_cuts, sizeof *s->cuts);
 		c = &s->cuts[s->n_cuts++];
 		*c = (struct cut){ .stream = e->stream, .session = e->session,
-		    .conn = v->conn, .x = v->x, .group = v->group, .server = v->server,
+		    .conn = v->conn, .x = v->x, .group = group(v), .server = v->server,
 		    .head = v->head, .at = { e->t, e->pkt }, .age = e->t - v->head.t,
-		    .silence = e->t - v->last, .survived = v->survived,
+		    .silence = e->t - v->last.t, .survived = v->longest,
 		    .idle = s->last_request ? e->t - s->last_request : 0,
 		    .truncated = e->u.stream_end.end == EV_TRUNCATED,
 		    .post = v->kind == EV_POST_RESPONSE,
@@ -363,7 +328,6 @@ on_stream_end(struct idle_cut *r, const struct ev *e)
 		r->last_cut = e->t;
 		r->dirty = true;
 	}
-	drop_live(r, v);
 }
 
 static void
@@ -386,7 +350,7 @@ event(void *arg, const struct ev *e)
 		on_stream(r, e);
 		break;
 	case EV_SSE: case EV_COMMENT:
-		on_byte(r, e);
+		on_byte(r);
 		break;
 	case EV_STREAM_END:
 		on_stream_end(r, e);

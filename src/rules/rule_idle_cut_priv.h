@@ -6,6 +6,7 @@
 #include "mcpdiag/idtab.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/rule.h"
+#include "rule_live.h"
 #include "rule_util.h"
 #include "rule_who.h"
 
@@ -54,8 +55,8 @@ struct idle_cut {
 	struct engine *engine;
 	struct keeper sessions;
 	struct whos *whos;
-	struct idmap live;		/* streams, by number */
-	uint64_t max_live, n_cuts;
+	struct lives *lives;
+	uint64_t n_cuts;
 	struct idtab survived;	/* group -> longest pause survived, ms */
 	struct idtab answers;	/* server -> ms of its last answer, plus 1 */
 	struct close {		/* connections the server closed, a ring */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "mcpdiag/map.h"
+#include "rule_live.h"
 #include "rule_util.h"
 #include "rule_who.h"
 
@@ -14,15 +15,6 @@
 #define SOON NS_S		/* until what survived must have been seen */
 #define MIN_STREAMS 2
 #define MAX_CUT 64
-
-struct live {			/* an open stream */
-	struct idnode node;	/* by its number */
-	uint32_t stream, session, conn;
-	uint64_t server;
-	struct at head;
-	ns_t last;
-	bool post, torn;
-};
 
 struct cut {
 	uint32_t stream, session;
@@ -46,8 +38,9 @@ struct host {			/* a server address */
 struct shutdown {
 	struct engine *engine;
 	struct whos *whos;
-	struct idmap live, hosts;
-	uint64_t max_live, max_hosts;
+	struct lives *lives;
+	struct idmap hosts;
+	uint64_t max_hosts;
 	uint32_t pending;	/* hosts with cuts not yet judged */
 };
 
@@ -60,17 +53,19 @@ new(struct engine *e, const struct limits *lim)
 
 	r->engine = e;
 	r->whos = engine_reader(e, &who_reader);
-	r->max_live = lim->streams;
-	idmap_init(&r->live);
+	r->lives = engine_reader(e, &live_reader);
 	idmap_init(&r->hosts);
 	r->max_hosts = lim->endpoints;
 	return r;
 }
 
-static struct live *
+/* The stream, if it is not one that waits for news. */
+static const struct live *
 find(const struct shutdown *r, uint32_t stream)
 {
-	return (struct live *)idmap_get(&r->live, stream);
+	const struct live *v = live_of(r->lives, stream);
+
+	return v && v->kind != EV_LISTEN ? v : NULL;
 }
 
 static void
@@ -96,22 +91,12 @@ host_of(struct shutdown *r, uint64_t server, bool make)
 }
 
 static void
-drop(struct shutdown *r, struct live *v)
-{
-	idmap_del(&r->live, &v->node);
-	free(v);
-}
-
-static void
 free_rule(void *arg)
 {
 	struct shutdown *r = arg;
 
-	while (r->live.first)
-		drop(r, (struct live *)r->live.first);
 	while (r->hosts.first)
 		drop_host(r, (struct host *)r->hosts.first);
-	idmap_fini(&r->live);
 	idmap_fini(&r->hosts);
 	free(r);
 }
@@ -188,24 +173,26 @@ report(struct shutdown *r, const struct host *h)
 	draft_add(d);
 }
 
-/* Those that were open then and are open still, silent or not. */
+/* Those that were open then and are open still, silent or not; so is one that is
+ * just ending. */
 static void
-count_survivors(const struct shutdown *r, struct host *h)
+count_survivors(const struct shutdown *r, struct host *h, bool ending)
 {
 	const struct idnode *p, *tmp;
 
-	IDMAP_EACH(&r->live, p, tmp) {
+	IDMAP_EACH(&r->lives->map, p, tmp) {
 		const struct live *v = (const struct live *)p;
 
-		h->still += v->server == h->node.id && v->head.t < h->cuts[0].at.t;
+		h->still += v->server == h->node.id && v->head.t < h->cuts[0].at.t &&
+		    v->kind != EV_LISTEN && (ending || v != r->lives->over);
 	}
 }
 
 static void
-judge(struct shutdown *r, struct host *h)
+judge(struct shutdown *r, struct host *h, bool ending)
 {
 	r->pending--;
-	count_survivors(r, h);
+	count_survivors(r, h, ending);
 	if (h->n_cuts + h->more >= MIN_STREAMS && h->still == 0 &&
 	    (!alike(h) || h->closes))
 		report(r, h);
@@ -232,35 +219,12 @@ on_close(struct shutdown *r, const struct ev *e)
 }
 
 static void
-on_stream(struct shutdown *r, const struct ev *e)
-{
-	const struct asked *a = who_asked(r->whos, e->conn, e->x);
-	const struct who *w = who_of(r->whos, e->conn);
-	struct live *v;
-
-	if (a == NULL || w == NULL || a->modern || e->u.stream.kind == EV_LISTEN ||
-	    find(r, e->stream))
-		return;
-	if (r->live.n && r->live.n >= r->max_live)
-		drop(r, (struct live *)r->live.first);
-	v = xcalloc(1, sizeof *v);
-	*v = (struct live){ .stream = e->stream, .session = e->session, .conn = e->conn,
-	    .server = w->server, .head = { e->t, e->pkt }, .last = e->t,
-	    .post = e->u.stream.kind == EV_POST_RESPONSE,
-	    .torn = (e->flags & (EVF_GAP | EVF_MIDSTREAM)) != 0 };
-	idmap_put(&r->live, &v->node, v->stream);
-}
-
-static void
 on_byte(struct shutdown *r, const struct ev *e)
 {
-	struct live *v = find(r, e->stream);
+	const struct live *v = r->pending ? find(r, e->stream) : NULL;
 	struct host *h;
 
 	if (v == NULL)
-		return;
-	v->last = e->t;
-	if (r->pending == 0)
 		return;
 	h = host_of(r, v->server, false);
 	/* It was open then, and goes on. */
@@ -271,16 +235,17 @@ on_byte(struct shutdown *r, const struct ev *e)
 static void
 on_stream_end(struct shutdown *r, const struct ev *e)
 {
-	struct live *v = find(r, e->stream);
+	const struct live *v = find(r, e->stream);
+	bool post = v && v->kind == EV_POST_RESPONSE;
 	struct host *h;
 
 	if (v == NULL)
 		return;
 	h = host_of(r, v->server, true);
 	if (e->u.stream_end.end == EV_TRUNCATED && !(e->flags & (EVF_INFERRED | EVF_GAP)) &&
-	    !(v->post && e->u.stream_end.had_response)) {
+	    !(post && e->u.stream_end.had_response)) {
 		if (h->n_cuts && e->t - h->cuts[0].at.t > AT_ONCE)
-			judge(r, h);
+			judge(r, h, true);
 		if (h->n_cuts == 0) {
 			r->pending++;
 			h->closes = e->t - h->closed <= AT_ONCE ? h->closed_n : 0;
@@ -289,17 +254,16 @@ on_stream_end(struct shutdown *r, const struct ev *e)
 			h->more++;
 		else
 			h->cuts[h->n_cuts++] = (struct cut){ v->stream, v->session,
-			    { e->t, e->pkt }, e->t - v->head.t, e->t - v->last, v->post,
-			    v->torn };
+			    { e->t, e->pkt }, e->t - v->head.t, e->t - v->last.t, post,
+			    (v->flags & (EVF_GAP | EVF_MIDSTREAM)) != 0 };
 	} else if (h->n_cuts && e->u.stream_end.end == EV_COMPLETE &&
 	    v->head.t < h->cuts[0].at.t) {
 		h->still++;		/* ended as it should be */
 	}
-	drop(r, v);
 }
 
 static void
-judge_due(struct shutdown *r, ns_t now)
+judge_due(struct shutdown *r, ns_t now, bool ending)
 {
 	struct idnode *p, *tmp;
 
@@ -310,7 +274,7 @@ judge_due(struct shutdown *r, ns_t now)
 
 		if (h->n_cuts == 0 || now - h->cuts[0].at.t < SOON)
 			continue;
-		judge(r, h);
+		judge(r, h, ending);
 	}
 }
 
@@ -322,19 +286,17 @@ event(void *arg, const struct ev *e)
 	if (e->type == EV_CONN_END)
 		on_close(r, e);
 	switch (e->type) {
-	case EV_STREAM:
-		on_stream(r, e);
-		break;
 	case EV_SSE: case EV_COMMENT:
 		on_byte(r, e);
 		break;
 	case EV_STREAM_END:
 		/* At the end of the capture the open ones are told as ended. */
 		if (e->u.stream_end.end == EV_OPEN)
-			judge_due(r, INT64_MAX);
+			judge_due(r, INT64_MAX, true);
 		on_stream_end(r, e);
 		break;
 	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST: case EV_REQUEST_END:
+	case EV_STREAM:
 	case EV_RESPONSE: case EV_RESPONSE_END: case EV_SESSION: case EV_SESSION_END:
 	case EV_MESSAGE: case EV_OWNER: case EV_STALL: case EV_GAP: case EV_ANOMALY:
 	case EV_NOTE: case EV_FINDING: case EV_END: case EV_N_TYPES:
@@ -345,14 +307,14 @@ event(void *arg, const struct ev *e)
 static void
 tick(void *arg, ns_t now)
 {
-	judge_due(arg, now);
+	judge_due(arg, now, false);
 }
 
 static void
 end(void *arg, ns_t now)
 {
 	(void)now;
-	judge_due(arg, INT64_MAX);
+	judge_due(arg, INT64_MAX, false);
 }
 
 const struct rule rule_shutdown = {
@@ -360,7 +322,6 @@ const struct rule rule_shutdown = {
 	.summary = "a server stops in the middle of its streams",
 	.reference = "mcpdiag-analyze(1), DETECTORS, abrupt-shutdown",
 	.wants = RULE_WANTS(EV_CONN_END) |
-	    RULE_WANTS(EV_STREAM) |
 	    RULE_WANTS(EV_STREAM_END) |
 	    RULE_WANTS(EV_SSE) |
 	    RULE_WANTS(EV_COMMENT),
