@@ -89,18 +89,13 @@ judge(struct answers *a, struct answer *k, struct str code, struct str text)
 static void
 on_response(struct answers *a, struct answer *k, const struct ev *e)
 {
-	struct digest d;
-
 	k->status = e->u.resp.status;
 	k->challenge = e->u.resp.challenge;
 	k->html = str_ipre(e->u.resp.content_type, STR("text/html"));
 	k->session = e->session ? e->session : k->session;
 	k->at = (struct at){ e->t, e->pkt };
-	digest_init(&d);
-	digest_add(&d, e->u.resp.server.p, e->u.resp.server.n);
-	digest_add(&d, "\n", 1);
-	digest_add(&d, e->u.resp.via.p, e->u.resp.via.n);
-	k->server = digest_end(&d);
+	k->server = map_digest(e->u.resp.server.p, e->u.resp.server.n) ^
+	    (e->u.resp.via.n ? 3 * map_digest(e->u.resp.via.p, e->u.resp.via.n) : 0);
 	/* A stream may be silent for hours. */
 	if (k->status / 100 == 2 && (k->asked.get || k->status == 202 || k->status == 204))
 		judge(a, k, STR_NONE, STR_NONE);

@@ -30,7 +30,6 @@ struct collateral {
 	struct engine *engine;
 	struct gets *gets;
 	struct keeper sessions;
-	struct idtab conns;		/* connection -> client and server */
 	struct idtab clients;		/* client -> sessions it gave up so */
 	uint32_t failing[MAX_FAILING], n_failing;
 };
@@ -58,7 +57,6 @@ new(struct engine *e, const struct limits *lim)
 	r->engine = e;
 	keeper_init(&r->sessions, lim->sessions, free_session);
 	r->gets = engine_reader(e, &gets_reader);
-	idtab_init(&r->conns, (uint32_t)lim->flows);
 	idtab_init(&r->clients, (uint32_t)lim->sessions);
 	return r;
 }
@@ -68,7 +66,6 @@ free_rule(void *arg)
 {
 	struct collateral *r = arg;
 
-	idtab_fini(&r->conns);
 	idtab_fini(&r->clients);
 	keeper_fini(&r->sessions);
 	free(r);
@@ -88,11 +85,11 @@ session(struct collateral *r, uint32_t n)
 }
 
 static uint64_t
-client(const struct collateral *r, const struct got *g)
+client(const struct got *g)
 {
-	struct idrec *c = idtab_get(&r->conns, g->conn);
+	uint64_t key[2] = { g->client, g->address };
 
-	return c ? ((uint64_t)c->a << 32 | c->b) ^ g->agent : 0;
+	return g->address ? map_digest(key, sizeof key) : 0;
 }
 
 /* ---- failures ---- */
@@ -106,7 +103,7 @@ failed(struct collateral *r, struct ct *s, const struct got *g)
 		s->failed[0] = *g;
 	s->failed[1] = *g;
 	s->torn += got_torn(g);
-	s->client = client(r, g);
+	s->client = client(g);
 	r->failing[r->n_failing++ % MAX_FAILING] = s->of.session;
 }
 
@@ -156,7 +153,7 @@ static void
 on_initialized(struct collateral *r, const struct got *g)
 {
 	uint32_t n = r->n_failing < MAX_FAILING ? r->n_failing : MAX_FAILING;
-	uint64_t who = client(r, g);
+	uint64_t who = client(g);
 
 	for (uint32_t i = 0; i < n && who; i++) {
 		struct ct *s = (struct ct *)keeper_find(&r->sessions, r->failing[i]);
@@ -214,7 +211,7 @@ report(struct collateral *r, const struct ct *s, uint32_t times)
 	draft_num(d, "sessions_given_up", times);
 	draft_bool(d, "deleted", s->deleted.t != 0);
 	draft_bool(d, "post_worked_meanwhile", told(s)->ok.t >= s->failed[0].request.t);
-	if (s->failed[1].agent)
+	if (s->failed[1].agent_text[0])
 		draft_text(d, "user_agent", str_c(s->failed[1].agent_text));
 	draft_evidence(d, s->failed[0].request, "the first GET that fails");
 	draft_evidence(d, fail, "the last one fails");
@@ -233,20 +230,8 @@ event(void *arg, const struct ev *e)
 	struct collateral *r = arg;
 	const struct got *g;
 	enum step step;
-	struct idrec *c;
-	struct str host;
 	struct ct *s;
-	int fresh;
 
-	if (e->type == EV_CONN) {
-		host = e->u.conn.client;
-		while (host.n && host.p[host.n - 1] != ':')
-			host.n--;
-		c = idtab_put(&r->conns, e->conn, &fresh);
-		c->a = (uint32_t)map_digest(host.p, host.n);
-		c->b = (uint32_t)map_digest(e->u.conn.server.p, e->u.conn.server.n);
-		return;
-	}
 	step = gets_step(r->gets, e, &g);
 	if (step == STEP_NONE || g->session == 0)
 		return;
@@ -302,6 +287,6 @@ const struct rule rule_collateral = {
 	.name = "collateral-teardown",
 	.summary = "failing GETs make the client give up a live session",
 	.reference = "mcpdiag-analyze(1), DETECTORS, collateral-teardown",
-	.wants = GETS_WANTS | RULE_WANTS(EV_CONN),
+	.wants = GETS_WANTS,
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

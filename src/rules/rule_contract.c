@@ -38,7 +38,7 @@ new(struct engine *e, const struct limits *lim)
 	keeper_init(&c->sessions, lim->sessions, free_session);
 	idmap_init(&c->open);
 	idmap_init(&c->clients);
-	idtab_init(&c->conns, (uint32_t)lim->flows);
+	c->whos = engine_reader(e, &who_reader);
 	idtab_init(&c->conn_sids, (uint32_t)lim->flows);
 	idtab_init(&c->paths, many);
 	idtab_init(&c->legacy, many);
@@ -97,7 +97,6 @@ free_rule(void *arg)
 		((struct cs *)k)->gone.t = 0;
 	}
 	keeper_fini(&c->sessions);
-	idtab_fini(&c->conns);
 	idtab_fini(&c->conn_sids);
 	idtab_fini(&c->paths);
 	idtab_fini(&c->legacy);
@@ -144,9 +143,9 @@ ct_torn(uint32_t flags)
 uint64_t
 ct_path(const struct contract *c, const struct cx *x)
 {
-	const struct idrec *conn = idtab_get(&c->conns, x->conn);
-	uint64_t key[2] = { x->target, conn ? conn->b : 0 };
+	uint64_t key[2] = { x->target, x->server };
 
+	(void)c;
 	return map_digest(key, sizeof key);
 }
 
@@ -179,20 +178,6 @@ find(struct contract *c, uint32_t x)
 /* ---- events ---- */
 
 static void
-on_conn(struct contract *c, const struct ev *e)
-{
-	struct str addr = e->u.conn.client;
-	struct idrec *r;
-	int fresh;
-
-	while (addr.n && addr.p[addr.n - 1] != ':')	/* without the port */
-		addr.n--;
-	r = idtab_put(&c->conns, e->conn, &fresh);
-	r->a = (uint32_t)map_digest(addr.p, addr.n);
-	r->b = (uint32_t)map_digest(e->u.conn.server.p, e->u.conn.server.n);
-}
-
-static void
 on_session(struct contract *c, const struct ev *e)
 {
 	struct cs *s = e->session ? ct_session(c, e->session) : NULL;
@@ -208,17 +193,17 @@ on_session(struct contract *c, const struct ev *e)
 }
 
 static uint64_t
-client(const struct contract *c, const struct cx *x)
+client(const struct cx *x)
 {
-	const struct idrec *conn = idtab_get(&c->conns, x->conn);
-	uint64_t key[2] = { x->agent, conn ? (uint64_t)conn->a << 32 | conn->b : 0 };
+	uint64_t key[2] = { x->agent, x->server };
 
-	return conn ? map_digest(key, sizeof key) : 0;
+	return x->server ? map_digest(key, sizeof key) : 0;
 }
 
 static void
 on_request(struct contract *c, const struct ev *e)
 {
+	const struct asked *a = who_asked(c->whos, e->conn, e->x);
 	struct cx *x = find(c, e->x);
 
 	if (x)				/* an event file may say anything */
@@ -232,16 +217,17 @@ on_request(struct contract *c, const struct ev *e)
 	x->flags = e->flags;
 	x->retry_ms = -1;
 	x->requested = (struct at){ e->t, e->pkt };
-	x->method = str_eq(e->u.req.method, STR("GET")) ? CT_GET :
-	    str_eq(e->u.req.method, STR("POST")) ? CT_POST :
-	    str_eq(e->u.req.method, STR("DELETE")) ? CT_DELETE : CT_OTHER;
+	if (a) {
+		x->method = a->get ? CT_GET : a->post ? CT_POST : a->del ? CT_DELETE : CT_OTHER;
+		x->target = a->target;
+		x->agent = a->client;
+		x->server = a->server;
+		x->client = client(x);
+	}
 	x->has_sid = e->u.req.sid.p != NULL;
 	x->has_cursor = e->u.req.cursor.p != NULL;
 	x->has_version = e->u.req.version.p != NULL;
 	x->revs = revs_of(e->u.req.version, &x->modern);
-	x->target = map_digest(e->u.req.target.p, e->u.req.target.n);
-	x->agent = map_digest(e->u.req.agent.p, e->u.req.agent.n);
-	x->client = client(c, x);
 	ct_http_request(x, e);
 	idmap_put(&c->open, &x->node, x->x);
 	if (x->modern)
@@ -411,9 +397,6 @@ event(void *arg, const struct ev *e)
 	struct cx *x;
 
 	switch (e->type) {
-	case EV_CONN:
-		on_conn(c, e);
-		return;
 	case EV_SESSION:
 		on_session(c, e);
 		return;
@@ -427,7 +410,7 @@ event(void *arg, const struct ev *e)
 	case EV_RESPONSE: case EV_RESPONSE_END: case EV_STREAM: case EV_STREAM_END:
 	case EV_SSE: case EV_MESSAGE:
 		break;
-	case EV_FILE: case EV_CONN_END: case EV_REQUEST_END: case EV_COMMENT: case EV_OWNER:
+	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST_END: case EV_COMMENT: case EV_OWNER:
 	case EV_STALL: case EV_GAP: case EV_ANOMALY: case EV_NOTE: case EV_FINDING:
 	case EV_END: case EV_N_TYPES:
 		return;
@@ -455,8 +438,7 @@ const struct rule rule_contract = {
 	.summary = "what the specification says and the traffic does not do",
 	.reference = "mcpdiag-analyze(1), DETECTORS, contract",
 	.remark = true,
-	.wants = RULE_WANTS(EV_CONN) |
-	    RULE_WANTS(EV_SESSION) |
+	.wants = RULE_WANTS(EV_SESSION) |
 	    RULE_WANTS(EV_SESSION_END) |
 	    RULE_WANTS(EV_REQUEST) |
 	    RULE_WANTS(EV_RESPONSE) |

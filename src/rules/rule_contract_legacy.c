@@ -34,12 +34,14 @@ ct_legacy_head(struct cs *s, struct cx *x)
 		    "a POST to the URI of the endpoint event is answered %u", x->status);
 }
 
+/* The client's address and the server's, if known. */
 static uint64_t
 pair(const struct contract *c, const struct cx *x)
 {
-	const struct idrec *r = idtab_get(&c->conns, x->conn);
+	const struct who *w = who_of(c->whos, x->conn);
+	uint64_t key[2] = { w ? w->host : 0, x->server };
 
-	return r ? (uint64_t)r->a << 32 | r->b : 0;
+	return w ? map_digest(key, sizeof key) : 0;
 }
 
 /* The first message on an endpoint. */

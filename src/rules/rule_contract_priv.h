@@ -10,6 +10,7 @@
 #include "mcpdiag/map.h"
 #include "mcpdiag/rule.h"
 #include "rule_util.h"
+#include "rule_who.h"
 
 /* Revisions of the transport.  A is HTTP+SSE, which servers of later revisions
  * speak too; B to D are Streamable HTTP.  Later ones draw nothing here. */
@@ -77,8 +78,9 @@ struct cx {				/* an exchange that is not over */
 	struct at unknown;		/* the first of these */
 	char unknown_id[72];
 	uint64_t ids[CT_IDS];
-	uint64_t target, agent, event_id;
-	uint64_t client;		/* its address and software, and the server */
+	uint64_t target, agent, event_id;	/* agent: address and software */
+	uint64_t server;		/* address */
+	uint64_t client;		/* agent and server; 0: not known */
 	int64_t retry_ms;
 	char type[48];			/* content type of the response */
 };
@@ -168,7 +170,7 @@ struct contract {
 	struct limits lim;
 	struct keeper sessions;
 	struct idmap open, clients;
-	struct idtab conns;		/* client's and server's address, 32 bits each */
+	struct whos *whos;
 	struct idtab conn_sids;		/* session that it carried; more than one */
 	struct idtab paths;		/* target with JSON-RPC POSTs -> session */
 	struct idtab legacy;		/* client and server with an ended stream */

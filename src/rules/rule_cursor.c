@@ -309,7 +309,7 @@ report(struct cursor *r, const struct cl *s)
 	draft_ms(d, "return_after_ms", first->g.request.t - first->end.t);
 	draft_text(d, "end", STR("by the server"));
 	draft_text(d, "posts", str_c(posts));
-	if (first->g.agent)
+	if (first->g.agent_text[0])
 		draft_text(d, "user_agent", str_c(first->g.agent_text));
 	for (uint32_t i = 0; i < s->n_lost; i++) {
 		const struct lost *x = &s->lost[i];

@@ -299,7 +299,7 @@ say_common(const struct ea *s, struct draft *d, const struct got *first,
 		draft_text(d, "last_event_id", str_c(last->cursor_text));
 	draft_bool(d, "post_worked_meanwhile", told(s)->n_ok && told(s)->ok.t >= first->request.t);
 	draft_text(d, "posts", str_c(posts));
-	if (last->agent)
+	if (last->agent_text[0])
 		draft_text(d, "user_agent", str_c(last->agent_text));
 	draft_span(d, first->request, last->end.t ? last->end : last->head);
 	draft_count(d, n, period, max - period > period - min ? max - period : period - min);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "mcpdiag/xmem.h"
+#include "rule_who.h"
 
 #define A_DAY 86400000		/* ms */
 
@@ -21,6 +22,7 @@ struct gets {
 	struct idmap open;		/* exchanges */
 	struct idtab conns;		/* connection -> its last GET */
 	struct keeper sessions;
+	struct whos *whos;
 	uint32_t max, ids;
 	enum step step;			/* of the last event */
 	const struct got *got;
@@ -50,7 +52,7 @@ new(struct engine *e, const struct limits *lim)
 {
 	struct gets *g = xcalloc(1, sizeof *g);
 
-	(void)e;
+	g->whos = engine_reader(e, &who_reader);
 	g->max = lim->streams < 16 ? 16 : (uint32_t)lim->streams;
 	g->ids = (uint32_t)lim->ids;
 	idmap_init(&g->open);
@@ -115,25 +117,15 @@ is_modern(struct str version)
 	    memcmp(version.p, "2026-07-28", 10) >= 0;
 }
 
-static uint64_t
-path_of(struct str target)
-{
-	size_t q = str_find(target, STR("?"));
-
-	return map_digest(target.p, q == SIZE_MAX ? target.n : q);
-}
-
 static enum step
 on_request(struct gets *g, const struct ev *e)
 {
-	bool get = str_eq(e->u.req.method, STR("GET"));
-	bool post = str_eq(e->u.req.method, STR("POST"));
-	bool del = str_eq(e->u.req.method, STR("DELETE"));
+	const struct asked *a = who_asked(g->whos, e->conn, e->x);
 	struct got *x = find(g, e->x);
 
 	if (x)				/* only in a made-up record */
 		drop(g, x);
-	if (!(get || post || del) || is_modern(e->u.req.version))
+	if (a == NULL || !(a->get || a->post || a->del) || is_modern(e->u.req.version))
 		return STEP_NONE;
 	if (g->open.n >= g->max)
 		drop(g, (struct got *)g->open.first);	/* the oldest */
@@ -145,20 +137,21 @@ on_request(struct gets *g, const struct ev *e)
 	x->request = (struct at){ e->t, e->pkt };
 	x->cursor = e->u.req.cursor.n ?
 	    map_digest(e->u.req.cursor.p, e->u.req.cursor.n) : 0;
-	x->agent = e->u.req.agent.n ? map_digest(e->u.req.agent.p, e->u.req.agent.n) : 0;
-	x->path = path_of(e->u.req.target);
-	if (get) {
+	x->client = a->client;
+	x->address = a->server;
+	x->path = a->path;
+	if (a->get) {
 		keep(x->cursor_text, e->u.req.cursor);
 		keep(x->agent_text, e->u.req.agent);
 		x->asks_stream = str_find(e->u.req.accept, STR("text/event-stream")) !=
 		    SIZE_MAX;
 	}
 	x->named = e->u.req.sid.p != NULL;
-	x->post = post;
-	x->del = del;
+	x->post = a->post;
+	x->del = a->del;
 	idmap_put(&g->open, &x->node, x->x);
 	g->got = x;
-	return post ? STEP_POSTED : del ? STEP_DELETED : STEP_ASKED;
+	return a->post ? STEP_POSTED : a->del ? STEP_DELETED : STEP_ASKED;
 }
 
 static void

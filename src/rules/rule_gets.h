@@ -28,7 +28,7 @@ struct got {			/* an exchange as far as it is known */
 	struct idnode node;	/* by x */
 	uint32_t x, conn, session, flags;
 	uint64_t cursor;	/* digest of Last-Event-ID, 0 none */
-	uint64_t agent, path;	/* digests of User-Agent and path */
+	uint64_t client, address, path;	/* of the client, server and target */
 	char cursor_text[TEXT_KEPT], agent_text[TEXT_KEPT];	/* of GETs only */
 	struct at request, head, end;
 	bool post, del, init;	/* init: it carries an initialize */

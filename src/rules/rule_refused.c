@@ -55,7 +55,6 @@ struct refused {
 	struct engine *engine;
 	struct gets *gets;
 	struct keeper sessions, servers;
-	struct idtab conns;		/* connection -> key of its server */
 };
 
 const struct rule rule_refused;
@@ -91,7 +90,6 @@ new(struct engine *e, const struct limits *lim)
 	keeper_init(&r->sessions, lim->sessions, free_session);
 	keeper_init(&r->servers, lim->endpoints, free_server);
 	r->gets = engine_reader(e, &gets_reader);
-	idtab_init(&r->conns, (uint32_t)lim->flows);
 	return r;
 }
 
@@ -100,7 +98,6 @@ free_rule(void *arg)
 {
 	struct refused *r = arg;
 
-	idtab_fini(&r->conns);
 	keeper_fini(&r->sessions);
 	keeper_fini(&r->servers);
 	free(r);
@@ -120,17 +117,17 @@ session(struct refused *r, uint32_t n)
 }
 
 static struct server *
-server(struct refused *r, uint32_t conn)
+server(struct refused *r, const struct got *g)
 {
-	struct idrec *c = idtab_get(&r->conns, conn);
+	uint32_t key = (uint32_t)g->address;
 	struct server *v;
 
-	if (c == NULL)
+	if (g->address == 0)
 		return NULL;
-	if ((v = (struct server *)keeper_find(&r->servers, c->a)) != NULL)
+	if ((v = (struct server *)keeper_find(&r->servers, key)) != NULL)
 		return v;
 	v = xcalloc(1, sizeof *v);
-	keeper_add(&r->servers, &v->of, c->a);
+	keeper_add(&r->servers, &v->of, key);
 	return v;
 }
 
@@ -202,7 +199,7 @@ report_loop(struct refused *r, const struct rg *s, const struct run *u)
 	ns_t min = 0, max = 0, period = median(u->gaps, n_gaps(u), &min, &max);
 	bool ok = told(s)->n_ok && told(s)->ok.t >= u->kept[0].request.t;
 	enum confidence conf = u->n > MIN_LOOP && ok ? CONF_HIGH : CONF_MEDIUM;
-	struct server *v = server(r, u->last.conn);
+	struct server *v = server(r, &u->last);
 	struct draft *d;
 	char posts[120];
 
@@ -239,7 +236,7 @@ report_loop(struct refused *r, const struct rg *s, const struct run *u)
 	draft_bool(d, "post_worked_meanwhile", ok);
 	if (u->last.server[0])
 		draft_text(d, "answered_by", str_c(u->last.server));
-	if (u->last.agent)
+	if (u->last.agent_text[0])
 		draft_text(d, "user_agent", str_c(u->last.agent_text));
 	for (uint32_t i = 0; i < u->n && i < N_KEPT; i++)
 		draft_evidence(d, u->kept[i].head, "%u for the GET in packet %u",
@@ -376,7 +373,7 @@ judge_window(struct server *v)
 static void
 on_server(struct refused *r, enum step step, const struct got *g)
 {
-	struct server *v = server(r, g->conn);
+	struct server *v = server(r, g);
 
 	if (v == NULL)
 		return;
@@ -430,13 +427,7 @@ event(void *arg, const struct ev *e)
 	const struct got *g;
 	enum step step;
 	struct rg *s;
-	int fresh;
 
-	if (e->type == EV_CONN) {
-		idtab_put(&r->conns, e->conn, &fresh)->a =
-		    (uint32_t)map_digest(e->u.conn.server.p, e->u.conn.server.n);
-		return;
-	}
 	step = gets_step(r->gets, e, &g);
 	if (step == STEP_NONE)
 		return;
@@ -492,6 +483,6 @@ const struct rule rule_refused = {
 	.name = "refused-get-loop",
 	.summary = "a GET is refused and asked again for ever",
 	.reference = "mcpdiag-analyze(1), DETECTORS, refused-get-loop",
-	.wants = GETS_WANTS | RULE_WANTS(EV_CONN),
+	.wants = GETS_WANTS,
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

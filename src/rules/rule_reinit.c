@@ -126,15 +126,9 @@ session(struct reinit *r, uint32_t n)
 static uint64_t
 key_of(const struct reinit *r, const struct answer *a)
 {
-	const struct who *w = who_of(r->whos, a->conn);
-	struct digest d;
+	uint64_t key[2] = { a->asked.client, a->asked.server };
 
-	if (w == NULL)
-		return 0;
-	digest_init(&d);
-	digest_add(&d, &w->server, sizeof w->server);
-	digest_add(&d, &a->asked.client, sizeof a->asked.client);
-	return digest_end(&d);
+	return who_of(r->whos, a->conn) ? map_digest(key, sizeof key) : 0;
 }
 
 /* ---- the chain ---- */

@@ -2,9 +2,12 @@
 
 #include <stdlib.h>
 
+#include "rule_util.h"
+
 struct whos {
 	struct idmap map;
 	uint64_t max;
+	const struct asked *now;	/* by the last event, if it was a request */
 	struct who *gone;		/* to be forgotten with the next event */
 };
 
@@ -12,7 +15,9 @@ static void
 drop(struct whos *w, struct who *k)
 {
 	w->gone = w->gone == k ? NULL : w->gone;
+	w->now = NULL;
 	idmap_del(&w->map, &k->node);
+	free(k->asked);
 	free(k);
 }
 
@@ -53,26 +58,27 @@ modern_version(struct str version)
 	return version.n == 10 && str_cmp(version, STR("2026")) > 0;
 }
 
-static void
+static const struct asked *
 ask(struct who *k, const struct ev *e)
 {
-	struct asked *a = &k->asked[k->n_asked++ % WHO_ASKED];
-	struct str path = e->u.req.target;
-	size_t q = str_find(path, STR("?"));
-	struct digest d;
+	struct str target = e->u.req.target, agent = e->u.req.agent;
+	size_t q = str_find(target, STR("?"));
+	uint64_t who[2] = { k->host, map_digest(agent.p, agent.n) };
+	struct asked *a;
 
-	*a = (struct asked){ .x = e->x, .at = { e->t, e->pkt } };
-	path.n = q == SIZE_MAX ? path.n : q;
-	a->path = map_digest(path.p, path.n);
-	digest_init(&d);
-	digest_add(&d, &k->host, sizeof k->host);
-	digest_add(&d, e->u.req.agent.p, e->u.req.agent.n);
-	a->client = digest_end(&d);
+	k->asked = ring_room(k->asked, k->n_asked, WHO_ASKED, &k->cap_asked,
+	    sizeof *k->asked);
+	a = &k->asked[k->n_asked++ % WHO_ASKED];
+	*a = (struct asked){ .x = e->x, .at = { e->t, e->pkt }, .server = k->server,
+	    .target = map_digest(target.p, target.n),
+	    .client = map_digest(who, sizeof who) };
+	a->path = q == SIZE_MAX ? a->target : map_digest(target.p, q);
 	a->get = str_eq(e->u.req.method, STR("GET"));
 	a->post = str_eq(e->u.req.method, STR("POST"));
 	a->del = str_eq(e->u.req.method, STR("DELETE"));
 	a->has_sid = e->u.req.sid.p != NULL;
 	a->modern = modern_version(e->u.req.version);
+	return a;
 }
 
 static void *
@@ -92,6 +98,7 @@ event(void *arg, const struct ev *e)
 	struct whos *w = arg;
 	struct who *k;
 
+	w->now = NULL;
 	if (w->gone)
 		drop(w, w->gone);
 	if (e->type == EV_CONN) {
@@ -101,7 +108,7 @@ event(void *arg, const struct ev *e)
 		k->closed = 0;
 		k->opened = e->flags & EVF_MIDSTREAM ? 0 : e->t;
 	} else if (e->type == EV_REQUEST) {
-		ask(get(w, e->conn), e);
+		w->now = ask(get(w, e->conn), e);
 	} else if (e->type == EV_CONN_END && (k = find(w, e->conn)) != NULL) {
 		k->closed |= (uint8_t)(1 << (e->dir == EV_S2C));
 		/* What its streams need was copied when they opened. */
@@ -135,10 +142,13 @@ who_of(const struct whos *w, uint32_t conn)
 const struct asked *
 who_asked(const struct whos *w, uint32_t conn, uint32_t x)
 {
-	const struct who *k = find(w, conn);
+	const struct who *k;
 
-	for (uint32_t i = 0; k && i < WHO_ASKED; i++)
-		if (k->asked[i].x == x && i < k->n_asked)
+	if (w->now && w->now->x == x)
+		return w->now;
+	k = find(w, conn);
+	for (uint32_t i = 0; k && i < k->n_asked && i < WHO_ASKED; i++)
+		if (k->asked[i].x == x)
 			return &k->asked[i];
 	return NULL;
 }

@@ -13,8 +13,9 @@
 
 struct asked {
 	uint32_t x;
-	uint64_t path;		/* of the target, without its query */
+	uint64_t target, path;	/* the latter without its query */
 	uint64_t client;	/* its address and software; tokens are renewed */
+	uint64_t server;	/* that of the connection */
 	struct at at;
 	bool get, post, del;
 	bool has_sid;		/* it named a session */
@@ -25,8 +26,8 @@ struct who {
 	struct idnode node;	/* by the connection's number */
 	uint64_t server, host;	/* address and port; address of the client */
 	ns_t opened;		/* 0: before the capture */
-	struct asked asked[WHO_ASKED];
-	uint32_t n_asked;
+	struct asked *asked;	/* a ring of WHO_ASKED */
+	uint32_t n_asked, cap_asked;
 	uint8_t closed;		/* directions, a bit for each */
 };
 
