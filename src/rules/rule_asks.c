@@ -22,9 +22,11 @@ free_asks(struct kept *k)
 }
 
 void
-asking_init(struct asking *a, const struct limits *lim, size_t size, size_t more)
+asking_init(struct asking *a, struct engine *e, const struct limits *lim, size_t size,
+    size_t more)
 {
-	*a = (struct asking){ .size = size, .more = more };
+	*a = (struct asking){ .size = size, .more = more,
+	    .ids = engine_reader(e, &id_reader) };
 	keeper_init(&a->sessions, lim->sessions, free_asks);
 	keeper_init(&a->waiting, lim->pipeline, free_asks);
 }
@@ -124,7 +126,7 @@ asking_message(struct asking *a, const struct ev *e)
 
 	*k = (struct ask){ .x = e->x, .conn = e->conn, .flags = e->flags,
 	    .asked = { e->t, e->pkt } };
-	k->id = map_digest(e->u.msg.id.p, e->u.msg.id.n);
+	k->id = id_of(a->ids);
 	k->method = map_digest(e->u.msg.method.p, e->u.msg.method.n);
 	(void)keep_text(k->id_text, sizeof k->id_text, e->u.msg.id);
 	at = keep_text(k->what, sizeof k->what / 2, e->u.msg.method);
@@ -205,7 +207,7 @@ struct ask *
 asks_answered_by(struct asks *s, const struct ev *e)
 {
 	struct str id = e->u.msg.id;
-	uint64_t digest = map_digest(id.p, id.n);
+	uint64_t digest = id_of(s->in->ids);
 	struct ask *own = asks_own(s, e->x, digest);
 	bool nameless = id.n == 0 || str_eq(id, STR("null"));
 

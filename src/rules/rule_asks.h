@@ -6,6 +6,7 @@
 #define RULE_ASKS_H
 
 #include "mcpdiag/limits.h"
+#include "rule_id.h"
 #include "rule_util.h"
 
 #define ASK_ID 40
@@ -37,6 +38,7 @@ struct asking {
 	struct keeper sessions;
 	struct keeper waiting;		/* by exchange */
 	uint64_t n;			/* requests, in all of them */
+	struct ids *ids;
 	struct ask *spare;		/* room for the first of a session, or NULL */
 	size_t size;			/* of a rule's struct of a session */
 	size_t more;			/* and of what it keeps of a request */
@@ -44,7 +46,8 @@ struct asking {
 
 /* `size` and `more` as above: plain memory, zeroed, freed with its session or
  * request. */
-void asking_init(struct asking *, const struct limits *, size_t size, size_t more);
+void asking_init(struct asking *, struct engine *, const struct limits *, size_t size,
+    size_t more);
 void asking_fini(struct asking *);
 /* NULL where there is none; asking_session() makes one. */
 struct asks *asking_find(struct asking *, uint32_t session);

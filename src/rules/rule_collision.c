@@ -56,7 +56,7 @@ new(struct engine *e, const struct limits *lim)
 	struct collision *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	asking_init(&r->all, lim, sizeof(struct clash), sizeof(struct mine));
+	asking_init(&r->all, e, lim, sizeof(struct clash), sizeof(struct mine));
 	idtab_init(&r->ended, (uint32_t)lim->ids * 4);
 	idtab_init(&r->askers, (uint32_t)lim->ids * 4);
 	idtab_init(&r->gaps, (uint32_t)lim->ids);
@@ -204,7 +204,7 @@ static void
 remember_asker(struct collision *r, const struct ev *e)
 {
 	int fresh;
-	uint64_t id = map_digest(e->u.msg.id.p, e->u.msg.id.n);
+	uint64_t id = id_of(r->all.ids);
 	struct idrec *a = idtab_put(&r->askers, id, &fresh);
 
 	(void)idtab_put(&r->used, used_key(e->session, id), &fresh);
@@ -277,7 +277,7 @@ report_crossed(struct collision *r, const struct clash *to, uint32_t from,
 static void
 on_stray(struct collision *r, struct clash *s, const struct ev *e)
 {
-	uint64_t id = map_digest(e->u.msg.id.p, e->u.msg.id.n);
+	uint64_t id = id_of(r->all.ids);
 	struct idrec *a = idtab_get(&r->askers, id);
 	uint32_t session = s->asks.of.session;
 	struct ask *k = NULL;

@@ -39,6 +39,7 @@ new(struct engine *e, const struct limits *lim)
 	idmap_init(&c->open);
 	idmap_init(&c->clients);
 	c->whos = engine_reader(e, &who_reader);
+	c->ids = engine_reader(e, &id_reader);
 	idtab_init(&c->conn_sids, (uint32_t)lim->flows);
 	idtab_init(&c->paths, many);
 	idtab_init(&c->legacy, many);
@@ -247,7 +248,7 @@ on_posted(struct contract *c, struct cx *x, const struct ev *e)
 		x->init |= str_eq(e->u.msg.method, STR("initialize"));
 		x->discover |= str_eq(e->u.msg.method, STR("server/discover"));
 		if (x->n_req < CT_IDS)
-			x->ids[x->n_req] = map_digest(e->u.msg.id.p, e->u.msg.id.n);
+			x->ids[x->n_req] = id_of(c->ids);
 		x->n_req++;
 		break;
 	case EV_MSG_NOTIFICATION:
@@ -325,7 +326,7 @@ on_sse(struct contract *c, struct cx *x, const struct ev *e)
 	x->flags |= e->flags & ~(uint32_t)(EVF_REPLAY | EVF_LATE);
 	x->sse_replay = (e->flags & EVF_REPLAY) != 0;
 	x->event_id = e->u.sse.id.n && e->u.sse.data ?
-	    map_digest(e->u.sse.id.p, e->u.sse.id.n) : 0;
+	    id_of(c->ids) : 0;
 	x->ids_seen |= e->u.sse.id.n > 0;
 	if (e->u.sse.retry_ms >= 0)
 		x->retry_ms = e->u.sse.retry_ms;

@@ -110,7 +110,7 @@ ct_get_sse(struct cs *s, struct cx *x, const struct ev *e)
 	    x->kind == EV_LEGACY || !ct_holds(CT_EVENT_ID_DUP, ct_revs(s, x)) ||
 	    engine_inferred(s->c->engine, s->of.session))
 		return;
-	r = idtab_put(&s->events, map_digest(e->u.sse.id.p, e->u.sse.id.n), &fresh);
+	r = idtab_put(&s->events, id_of(s->c->ids), &fresh);
 	if (!fresh && r->a != x->stream)
 		another_stream(s, x, e, r, part);
 	else if (!fresh && part && (r->b & HAS_DATA) && part != (r->b & OF_DATA))
@@ -175,7 +175,7 @@ check_broadcast(struct cs *s, struct cx *x, const struct ev *e)
 	struct sent now = { .stream = x->stream, .t = e->t, .hash = e->u.msg.hash,
 	    .event_id = x->event_id, .get = x->method == CT_GET,
 	    .id = e->u.msg.kind == EV_MSG_REQUEST ?
-	    map_digest(e->u.msg.id.p, e->u.msg.id.n) : 0 };
+	    id_of(s->c->ids) : 0 };
 	const char *how;
 
 	if ((how = proof(s, x, &now)) != NULL && ct_holds(CT_BROADCAST, ct_revs(s, x)))

@@ -48,7 +48,7 @@ client_answers(struct cs *s, struct cx *x, const struct ev *e)
 	struct at at = { e->t, e->pkt };
 
 	if (e->u.msg.id.n == 0 || str_eq(e->u.msg.id, STR("null")) ||
-	    idtab_get(&s->server_reqs, map_digest(e->u.msg.id.p, e->u.msg.id.n)))
+	    idtab_get(&s->server_reqs, id_of(s->c->ids)))
 		return;
 	if (!all_seen(s) || s->server_reqs.forgot || engine_inferred(s->c->engine,
 	    s->of.session) || !ct_holds(CT_RESPONSE_UNKNOWN_ID, ct_revs(s, x)))
@@ -67,7 +67,7 @@ ct_ids_posted(struct cs *s, struct cx *x, const struct ev *e)
 
 	switch (e->u.msg.kind) {
 	case EV_MSG_REQUEST:
-		remember(s, map_digest(e->u.msg.id.p, e->u.msg.id.n));
+		remember(s, id_of(s->c->ids));
 		x->ids_bound = true;
 		break;
 	case EV_MSG_NOTIFICATION:
@@ -152,7 +152,7 @@ twice(struct cs *s, const struct cx *x, const struct ev *e)
 void
 ct_ids_message(struct cs *s, struct cx *x, const struct ev *e)
 {
-	uint64_t id = map_digest(e->u.msg.id.p, e->u.msg.id.n);
+	uint64_t id = id_of(s->c->ids);
 	struct idrec *r;
 	int fresh;
 

@@ -9,6 +9,7 @@
 #include "mcpdiag/idtab.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/rule.h"
+#include "rule_id.h"
 #include "rule_util.h"
 #include "rule_who.h"
 
@@ -171,6 +172,7 @@ struct contract {
 	struct keeper sessions;
 	struct idmap open, clients;
 	struct whos *whos;
+	struct ids *ids;
 	struct idtab conn_sids;		/* session that it carried; more than one */
 	struct idtab paths;		/* target with JSON-RPC POSTs -> session */
 	struct idtab legacy;		/* client and server with an ended stream */

@@ -9,6 +9,7 @@
 #include "mcpdiag/idtab.h"
 #include "mcpdiag/rule.h"
 #include "mcpdiag/xmem.h"
+#include "rule_id.h"
 #include "rule_util.h"
 
 #define AT_ONCE (100 * NS_MS)	/* copies of one message */
@@ -53,6 +54,7 @@ struct dup {				/* one session */
 struct duplicate {
 	struct engine *engine;
 	struct keeper sessions;
+	struct ids *ids;
 	struct limits lim;
 };
 
@@ -75,6 +77,7 @@ new(struct engine *e, const struct limits *lim)
 	struct duplicate *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
+	r->ids = engine_reader(e, &id_reader);
 	keeper_init(&r->sessions, lim->sessions, free_session);
 	r->lim = *lim;
 	return r;
@@ -292,7 +295,7 @@ on_answer(struct duplicate *r, struct dup *s, const struct ev *e)
 {
 	const struct listener *l = listener(s, e->stream);
 	struct idrec *rec = e->u.msg.id.n == 0 ? NULL :
-	    idtab_get(&s->ids, map_digest(e->u.msg.id.p, e->u.msg.id.n));
+	    idtab_get(&s->ids, id_of(r->ids));
 
 	if (rec == NULL)		/* asked before the capture */
 		return;
@@ -330,12 +333,12 @@ on_stream(struct duplicate *r, const struct ev *e)
 }
 
 static void
-on_sse(struct dup *s, const struct ev *e)
+on_sse(const struct duplicate *r, struct dup *s, const struct ev *e)
 {
 	s->sse_stream = e->stream;
 	s->sse_bytes = e->u.sse.bytes;
 	s->sse_key = e->u.sse.id.n && e->u.sse.data ?
-	    map_digest(e->u.sse.id.p, e->u.sse.id.n) ^ e->u.sse.hash : 0;
+	    id_of(r->ids) ^ e->u.sse.hash : 0;
 }
 
 static void
@@ -347,7 +350,7 @@ on_message(struct duplicate *r, const struct ev *e)
 	if (e->dir == EV_C2S) {
 		if (e->u.msg.kind == EV_MSG_REQUEST)
 			idtab_put(&session(r, e->session, e->t)->ids,
-			    map_digest(e->u.msg.id.p, e->u.msg.id.n), &fresh)->a++;
+			    id_of(r->ids), &fresh)->a++;
 		return;
 	}
 	if ((s = (struct dup *)keeper_find(&r->sessions, e->session)) == NULL)
@@ -379,7 +382,7 @@ event(void *arg, const struct ev *e)
 	if ((s = (struct dup *)keeper_find(&r->sessions, e->session)) == NULL)
 		return;
 	if (e->type == EV_SSE)
-		on_sse(s, e);
+		on_sse(r, s, e);
 	else if (e->type == EV_STREAM_END && (l = listener(s, e->stream)) != NULL)
 		*l = s->open[--s->n_open];
 	else if (e->type == EV_SESSION_END)

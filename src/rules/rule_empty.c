@@ -68,7 +68,6 @@ struct ea {				/* one session */
 	struct due *due;
 	uint32_t n_due, cap_due;
 	struct wrong *wrong, *worst;	/* NULL: none */
-	struct idtab posts;		/* stream of a POST -> answered + 1 */
 	struct gets *gets;
 	struct got *finished;		/* empty answers to finished POSTs: first, last */
 	uint32_t n_finished, n_gets, n_loops_fired;
@@ -80,7 +79,7 @@ struct empty {
 	struct engine *engine;
 	struct gets *gets;
 	struct keeper sessions;
-	uint64_t ids, pending;
+	uint64_t pending;
 };
 
 const struct rule rule_empty;
@@ -103,7 +102,6 @@ free_session(struct kept *k)
 	free(s->wrong);
 	free(s->worst);
 	free(s->finished);
-	idtab_fini(&s->posts);
 	free(s);
 }
 
@@ -114,7 +112,6 @@ new(struct engine *e, const struct limits *lim)
 
 	r->engine = e;
 	keeper_init(&r->sessions, lim->sessions, free_session);
-	r->ids = lim->ids;
 	r->gets = engine_reader(e, &gets_reader);
 	return r;
 }
@@ -143,9 +140,22 @@ session(struct empty *r, uint32_t n)
 		return s;
 	s = xcalloc(1, sizeof *s);
 	s->gets = r->gets;
-	idtab_init(&s->posts, (uint32_t)r->ids);
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
+}
+
+/* What a GET asks to go on with, if that is plain. */
+enum resumed { NO_POST, POST_UNANSWERED, POST_ANSWERED };
+
+static enum resumed
+resumed(const struct ea *s, const struct got *g)
+{
+	uint32_t x, bits = g->givers == 1 ?
+	    gets_stream(s->gets, s->of.session, g->resumes, &x) : 0;
+
+	if (!(bits & STREAM_NO_GET) || !(bits & STREAM_OVER))
+		return NO_POST;
+	return bits & (STREAM_ANSWERED | STREAM_RESUMED) ? POST_ANSWERED : POST_UNANSWERED;
 }
 
 /* ---- one loop ---- */
@@ -365,9 +375,7 @@ static void
 report_loop(struct empty *r, struct ea *s, const struct loop *l)
 {
 	bool frozen = l->one_cursor, poll = polls(s, l);
-	struct idrec *post = l->last.givers == 1 ?
-	    idtab_get(&s->posts, l->last.resumes) : NULL;
-	bool finished = frozen && post && post->a == 2;
+	bool finished = frozen && resumed(s, &l->last) == POST_ANSWERED;
 	ns_t min, max, period = median(l->gaps, kept_gaps(l), &min, &max);
 	struct draft *d;
 
@@ -457,7 +465,7 @@ static void
 judge(struct empty *r, struct ea *s, const struct due *d)
 {
 	const struct got *g = &d->g;
-	struct idrec *post = g->givers == 1 ? idtab_get(&s->posts, g->resumes) : NULL;
+	enum resumed post = resumed(s, g);
 	bool empty = got_by_server(g) && g->end.t - g->head.t <= SHORT && g->data <= 1 &&
 	    !g->had_response;
 	bool beside = coupled(s, g);
@@ -465,9 +473,9 @@ judge(struct empty *r, struct ea *s, const struct due *d)
 	bool was;
 
 	/* A long request that is polled for its answer: not a loop. */
-	if (post && post->a == 1)
+	if (post == POST_UNANSWERED)
 		empty = false;
-	if (empty && post && g->data == 0 && !beside) {
+	if (empty && post != NO_POST && g->data == 0 && !beside) {
 		if (s->n_finished++ == 0) {
 			s->finished = xmalloc(2 * sizeof *s->finished);
 			s->finished[0] = *g;
@@ -568,13 +576,8 @@ on_opened(struct ea *s, const struct got *g)
 static void
 on_ended(struct empty *r, struct ea *s, const struct got *g)
 {
-	struct idrec *post = g->givers == 1 && g->had_response ?
-	    idtab_get(&s->posts, g->resumes) : NULL;
-
 	s->n_open -= s->n_open > 0;
 	s->invites |= g->primed;
-	if (post)
-		post->a = 2;
 	if (s->n_due == MAX_DUE)
 		judge_due(r, s, INT64_MAX);
 	s->due = xgrow(s->due, s->n_due, &s->cap_due, sizeof *s->due);
@@ -589,14 +592,7 @@ event(void *arg, const struct ev *e)
 	const struct got *g;
 	enum step step = gets_step(r->gets, e, &g);
 	struct ea *s;
-	int fresh;
 
-	if (e->type == EV_STREAM_END && step == STEP_NONE && e->stream &&
-	    (s = find(r, e->session)) != NULL) {
-		/* Of a POST: was it answered? */
-		idtab_put(&s->posts, e->stream, &fresh)->a = 1 + e->u.stream_end.had_response;
-		return;
-	}
 	if (e->type == EV_SESSION_END && (s = find(r, e->session)) != NULL) {
 		s->over = true;
 		if (s->n_open == 0)

@@ -9,6 +9,7 @@
 #include "mcpdiag/idtab.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/rule.h"
+#include "rule_gets.h"
 #include "rule_util.h"
 
 #define MIN_GENERATIONS 3
@@ -26,7 +27,6 @@ struct generation {
 struct storm {				/* one session */
 	struct kept of;
 	uint32_t *open, n_open, cap_open;
-	struct idtab posts;		/* lineages that began with a POST */
 	struct generation now, *seen;	/* MAX_SEEN at most */
 	uint32_t n_seen, cap_seen;	/* in a row, each larger than the last */
 	int64_t retry_ms;
@@ -36,8 +36,8 @@ struct storm {				/* one session */
 
 struct storms {
 	struct engine *engine;
+	struct gets *gets;
 	struct keeper sessions;
-	struct limits lim;
 };
 
 extern const struct rule rule_fanout;
@@ -47,7 +47,6 @@ free_session(struct kept *k)
 {
 	struct storm *s = (struct storm *)k;
 
-	idtab_fini(&s->posts);
 	free(s->open);
 	free(s->seen);
 	free(s);
@@ -60,7 +59,7 @@ new(struct engine *e, const struct limits *lim)
 
 	r->engine = e;
 	keeper_init(&r->sessions, lim->sessions, free_session);
-	r->lim = *lim;
+	r->gets = engine_reader(e, &gets_reader);
 	return r;
 }
 
@@ -82,7 +81,6 @@ session(struct storms *r, uint32_t n)
 		return s;
 	s = xcalloc(1, sizeof *s);
 	s->retry_ms = -1;
-	idtab_init(&s->posts, (uint32_t)r->lim.ids);
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
@@ -155,22 +153,25 @@ window(const struct storm *s)
 	return 2 * (d > TOGETHER ? d : TOGETHER);
 }
 
-static void
-on_stream(struct storm *s, const struct ev *e)
+static bool
+is_post(struct storms *r, uint32_t session, uint32_t stream)
 {
-	int fresh;
+	uint32_t x;
 
-	if (e->u.stream.kind == EV_POST_RESPONSE)
-		(void)idtab_put(&s->posts, e->u.stream.lineage, &fresh);
-	if (!is_listener(e))
-		return;
+	return gets_stream(r->gets, session, stream, &x) & STREAM_POST;
+}
+
+static void
+on_stream(struct storms *r, struct storm *s, const struct ev *e)
+{
 	s->torn |= (e->flags & (EVF_GAP | EVF_MIDSTREAM)) != 0;
 	if (s->n_open < MAX_OPEN) {
 		s->open = xgrow(s->open, s->n_open, &s->cap_open, sizeof *s->open);
 		s->open[s->n_open++] = e->stream;
 	}
-	if (s->now.ends == 0 || idtab_get(&s->posts, e->u.stream.lineage) ||
-	    (e->u.stream.resumes && idtab_get(&s->posts, e->u.stream.resumes)) ||
+	/* The lineage of a POST bears the number of its stream. */
+	if (s->now.ends == 0 || is_post(r, e->session, e->u.stream.lineage) ||
+	    (e->u.stream.resumes && is_post(r, e->session, e->u.stream.resumes)) ||
 	    e->u.stream.requested < s->now.end.t)
 		return;
 	s->now.gets++;
@@ -219,7 +220,8 @@ event(void *arg, const struct ev *e)
 			s->last_get = (struct at){ e->t, e->pkt };
 		break;
 	case EV_STREAM:
-		on_stream(s, e);
+		if (is_listener(e))
+			on_stream(r, s, e);
 		break;
 	case EV_STREAM_END:
 		on_stream_end(s, e);

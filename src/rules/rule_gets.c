@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "mcpdiag/xmem.h"
+#include "rule_id.h"
 #include "rule_who.h"
 
 #define A_DAY 86400000		/* ms */
@@ -16,6 +17,7 @@ struct on {				/* one session */
 	struct posts posts;
 	int64_t retry_ms;		/* told last, at most a day; -1: never */
 	struct idtab given;		/* event id -> who gave it */
+	struct idtab streams;		/* stream -> STREAM_... bits, its exchange */
 };
 
 struct gets {
@@ -23,7 +25,8 @@ struct gets {
 	struct idtab conns;		/* connection -> its last GET */
 	struct keeper sessions;
 	struct whos *whos;
-	uint32_t max, ids;
+	struct ids *ids;
+	uint32_t max, max_ids;
 	enum step step;			/* of the last event */
 	const struct got *got;
 	struct got *over;		/* to be freed with the next one */
@@ -44,6 +47,7 @@ static void
 free_session(struct kept *k)
 {
 	idtab_fini(&((struct on *)k)->given);
+	idtab_fini(&((struct on *)k)->streams);
 	free(k);
 }
 
@@ -53,8 +57,9 @@ new(struct engine *e, const struct limits *lim)
 	struct gets *g = xcalloc(1, sizeof *g);
 
 	g->whos = engine_reader(e, &who_reader);
+	g->ids = engine_reader(e, &id_reader);
 	g->max = lim->streams < 16 ? 16 : (uint32_t)lim->streams;
-	g->ids = (uint32_t)lim->ids;
+	g->max_ids = (uint32_t)lim->ids;
 	idmap_init(&g->open);
 	idtab_init(&g->conns, g->max);
 	keeper_init(&g->sessions, lim->sessions, free_session);
@@ -104,7 +109,8 @@ session(struct gets *g, uint32_t n)
 	if (s == NULL) {
 		s = xcalloc(1, sizeof *s);
 		s->retry_ms = -1;
-		idtab_init(&s->given, g->ids);
+		idtab_init(&s->given, g->max_ids);
+		idtab_init(&s->streams, g->max_ids);
 		keeper_add(&g->sessions, &s->of, n);
 	}
 	return s;
@@ -255,12 +261,12 @@ learn(struct gets *g, const struct got *x, const struct ev *e)
 	if (e->u.sse.id.n == 0 || e->u.sse.tail)
 		return;
 	idtab_put(&session(g, e->session)->given,
-	    map_digest(e->u.sse.id.p, e->u.sse.id.n), &fresh)->a |=
+	    id_of(g->ids), &fresh)->a |=
 	    x && !x->of_post ? GIVEN_BY_GET : GIVEN_BY_POST;
 }
 
 static void
-on_sse(struct got *x, const struct ev *e)
+on_sse(const struct gets *g, struct got *x, const struct ev *e)
 {
 	if (e->u.sse.tail)
 		return;
@@ -269,13 +275,47 @@ on_sse(struct got *x, const struct ev *e)
 	if (e->u.sse.id.p) {
 		x->gave = true;
 		x->last_id = e->u.sse.id.n ?
-		    map_digest(e->u.sse.id.p, e->u.sse.id.n) : 0;
+		    id_of(g->ids) : 0;
 		keep(x->last_text, e->u.sse.id);
 	}
 	if (!e->u.sse.dispatched || !e->u.sse.data)
 		return;
 	x->data++;
 	x->replays += (e->flags & EVF_REPLAY) != 0;
+}
+
+static void
+note_stream(struct gets *g, const struct ev *e)
+{
+	bool post = e->u.stream.kind == EV_POST_RESPONSE;
+	struct idrec *r;
+	int fresh;
+
+	if (e->session == 0 || is_listener(e))
+		return;
+	r = idtab_put(&session(g, e->session)->streams, e->stream, &fresh);
+	r->a = STREAM_NO_GET | (post ? STREAM_POST : 0);
+	r->b = e->x;
+}
+
+static void
+note_stream_end(struct gets *g, const struct got *x, const struct ev *e)
+{
+	struct on *s = (struct on *)keeper_find(&g->sessions, e->session);
+	struct idrec *r;
+	int fresh;
+
+	if (s == NULL)
+		return;
+	r = e->u.stream_end.had_response ? idtab_put(&s->streams, e->stream, &fresh) :
+	    idtab_get(&s->streams, e->stream);
+	if (r)
+		r->a |= STREAM_OVER | (e->u.stream_end.had_response ? STREAM_ANSWERED : 0);
+	if (x == NULL || x->givers != 1 || !e->u.stream_end.had_response)
+		return;
+	r = idtab_get(&s->streams, x->resumes);
+	if (r && r->a & STREAM_OVER)
+		r->a |= STREAM_RESUMED;
 }
 
 static enum step
@@ -290,6 +330,10 @@ step_of(struct gets *g, const struct ev *e)
 	x = find(g, e->x);
 	if (e->type == EV_SSE)
 		learn(g, x, e);
+	else if (e->type == EV_STREAM)
+		note_stream(g, e);
+	else if (e->type == EV_STREAM_END)
+		note_stream_end(g, x, e);
 	if (x == NULL)
 		return STEP_NONE;
 	switch (e->type) {
@@ -300,7 +344,7 @@ step_of(struct gets *g, const struct ev *e)
 	case EV_STREAM_END:
 		return on_stream_end(g, x, e);
 	case EV_SSE:
-		on_sse(x, e);
+		on_sse(g, x, e);
 		return STEP_NONE;
 	case EV_MESSAGE:
 		x->init |= e->dir == EV_C2S && str_eq(e->u.msg.method, STR("initialize"));
@@ -352,6 +396,16 @@ gets_posts(struct gets *g, uint32_t n)
 	const struct on *s = (const struct on *)keeper_find(&g->sessions, n);
 
 	return s ? &s->posts : &none;
+}
+
+uint32_t
+gets_stream(struct gets *g, uint32_t n, uint32_t stream, uint32_t *x)
+{
+	const struct on *s = (const struct on *)keeper_find(&g->sessions, n);
+	const struct idrec *r = s ? idtab_get(&s->streams, stream) : NULL;
+
+	*x = r ? r->b : 0;
+	return r ? r->a : 0;
 }
 
 int64_t

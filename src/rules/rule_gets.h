@@ -78,6 +78,16 @@ enum step gets_step(const struct gets *, const struct ev *, const struct got **g
 /* Those of that session so far, all zero when there were none; valid until the
  * next event. */
 const struct posts *gets_posts(struct gets *, uint32_t session);
+/* What is known of a stream of that session by its number: bits, 0 for nothing,
+ * and the exchange of one that is no GET's. */
+enum {
+	STREAM_POST = 1,	/* it answers a POST */
+	STREAM_NO_GET = 2,	/* so it does, or nobody knows what */
+	STREAM_OVER = 4,
+	STREAM_ANSWERED = 8,	/* it carried a response */
+	STREAM_RESUMED = 16,	/* what it had not was carried by a GET */
+};
+uint32_t gets_stream(struct gets *, uint32_t session, uint32_t stream, uint32_t *x);
 /* The last `retry` of that session, on any stream; -1 when there was none. */
 int64_t gets_retry_ms(struct gets *, uint32_t session);
 /* The cursor was given out on that session, on answers of POSTs alone. */

@@ -30,7 +30,7 @@ new(struct engine *e, const struct limits *lim)
 	struct lostrule *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	asking_init(&r->all, lim, sizeof(struct lost), sizeof(struct ans));
+	asking_init(&r->all, e, lim, sizeof(struct lost), sizeof(struct ans));
 	idtab_init(&r->fins, (uint32_t)lim->ids * 4);
 	return r;
 }
@@ -218,7 +218,7 @@ on_answer(struct lost *s, const struct ev *e)
 	ns_t asked;
 
 	if (k == NULL) {
-		k = asks_own(&s->asks, e->x, map_digest(e->u.msg.id.p, e->u.msg.id.n));
+		k = asks_own(&s->asks, e->x, id_of(s->asks.in->ids));
 		for (uint32_t i = 0; i < s->asks.n && k == NULL; i++)
 			if (s->asks.v[i].x == e->x && !e->u.msg.sse)
 				ans_of(&s->asks.v[i])->body = BODY_RESPONSE;
@@ -456,7 +456,7 @@ static void
 note_collision(struct lostrule *r, const struct ev *e)
 {
 	struct lost *s = find(r, e->session);
-	uint64_t id = map_digest(e->u.msg.id.p, e->u.msg.id.n);
+	uint64_t id = id_of(r->all.ids);
 
 	for (uint32_t i = 0; i < (s ? s->asks.n : 0); i++) {
 		struct ask *k = &s->asks.v[i];

@@ -18,7 +18,6 @@ free_session(struct kept *k)
 	free(s->open);
 	free(s->silent);
 	idtab_fini(&s->given);
-	idtab_fini(&s->answered);
 	free(s);
 }
 
@@ -28,6 +27,7 @@ new(struct engine *e, const struct limits *lim)
 	struct orphan *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
+	r->gets = engine_reader(e, &gets_reader);
 	keeper_init(&r->sessions, lim->sessions, free_session);
 	r->lim = *lim;
 	return r;
@@ -57,7 +57,6 @@ session(struct orphan *r, uint32_t n)
 		return s;
 	s = xcalloc(1, sizeof *s);
 	idtab_init(&s->given, (uint32_t)r->lim.ids);
-	idtab_init(&s->answered, (uint32_t)r->lim.ids);
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
@@ -230,8 +229,9 @@ check_cache_gap(struct orphan *r, struct oc *s, struct open *o, uint64_t first,
 static void
 on_stream(struct orphan *r, struct oc *s, const struct ev *e)
 {
-	struct open *o;
 	struct str cursor = e->u.stream.cursor;
+	struct open *o;
+	uint32_t x;
 
 	s->had_get = true;
 	s->channel_less = (struct at){ 0, 0 };
@@ -246,7 +246,7 @@ on_stream(struct orphan *r, struct oc *s, const struct ev *e)
 	    .flags = e->flags, .head = { e->t, e->pkt }, .role = EV_SHADOW,
 	    .has_cursor = cursor.p != NULL, .known = e->u.stream.givers > 0 };
 	o->finished = e->u.stream.givers == 1 &&
-	    idtab_get(&s->answered, e->u.stream.resumes);
+	    gets_stream(r->gets, e->session, e->u.stream.resumes, &x) & STREAM_ANSWERED;
 	o->numeric = cursor.p && number_of(cursor, &o->cursor_n);
 	if (s->headless.t && s->late_stream == 0)
 		s->late_stream = e->stream;
@@ -280,10 +280,7 @@ on_stream_end(struct orphan *r, struct oc *s, const struct ev *e)
 	struct open *o = open_of(s, e->stream);
 	struct at at = { e->t, e->pkt };
 	ns_t age;
-	int fresh;
 
-	if (e->u.stream_end.had_response)
-		(void)idtab_put(&s->answered, e->stream, &fresh);
 	if (o == NULL)
 		return;
 	o->flags |= e->flags;

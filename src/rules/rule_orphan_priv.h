@@ -6,6 +6,7 @@
 #include "mcpdiag/idtab.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/rule.h"
+#include "rule_gets.h"
 #include "rule_util.h"
 
 #define REPLAYED (50 * NS_MS)	/* events this soon after a head are a replay */
@@ -46,7 +47,6 @@ struct oc {				/* one session */
 	struct open *open;
 	uint32_t n_open, cap_open;
 	struct idtab given;		/* numeric ids, plus 1, delivered with data */
-	struct idtab answered;		/* streams that carried a response */
 	struct silent *silent;		/* ended without a byte */
 	uint32_t n_silent, cap_silent;
 	/* headless */
@@ -83,6 +83,7 @@ struct oc {				/* one session */
 
 struct orphan {
 	struct engine *engine;
+	struct gets *gets;
 	struct keeper sessions;
 	struct limits lim;
 };

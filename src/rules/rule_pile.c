@@ -9,6 +9,7 @@
 #include "mcpdiag/idtab.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/rule.h"
+#include "rule_gets.h"
 #include "rule_util.h"
 
 #define SILENT NS_S		/* a stream younger than this says nothing */
@@ -16,8 +17,6 @@
 #define MANY 16			/* whoever opened them: half of what rmcp keeps */
 #define SHADOW_CAP 32		/* rmcp: the next one pushes out the oldest */
 #define MAX_OPEN 128
-
-enum { POST_ASKED = 1, POST_ANSWERED };	/* idrec.a of a lineage */
 
 struct shadow {			/* an open GET stream */
 	uint32_t stream, flags;
@@ -31,7 +30,6 @@ struct pile {			/* one session */
 	struct kept of;
 	struct shadow *open;
 	uint32_t n_open, cap_open;
-	struct idtab posts;	/* lineages that began with a POST */
 	uint32_t answered;	/* POST streams that carried the response */
 	uint32_t evicted;	/* silent ones that the server ended at its cap */
 	/* at the worst moment */
@@ -44,8 +42,8 @@ struct pile {			/* one session */
 
 struct piles {
 	struct engine *engine;
+	struct gets *gets;
 	struct keeper sessions;
-	struct limits lim;
 };
 
 extern const struct rule rule_pile;
@@ -57,7 +55,6 @@ free_session(struct kept *k)
 
 	free(s->open);
 	free(s->seen);
-	idtab_fini(&s->posts);
 	free(s);
 }
 
@@ -68,7 +65,7 @@ new(struct engine *e, const struct limits *lim)
 
 	r->engine = e;
 	keeper_init(&r->sessions, lim->sessions, free_session);
-	r->lim = *lim;
+	r->gets = engine_reader(e, &gets_reader);
 	return r;
 }
 
@@ -89,7 +86,6 @@ session(struct piles *r, uint32_t n)
 	if (s)
 		return s;
 	s = xcalloc(1, sizeof *s);
-	idtab_init(&s->posts, (uint32_t)r->lim.ids);
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
@@ -222,41 +218,36 @@ take_stock(struct piles *r, struct pile *s, struct at now)
 
 /* ---- events ---- */
 
-static void
-on_stream(struct pile *s, const struct ev *e)
+/* The lineage of a POST bears the number of its stream. */
+static bool
+is_answered_post(struct piles *r, uint32_t session, uint32_t stream)
 {
-	const struct idrec *rec = idtab_get(&s->posts, e->u.stream.lineage);
-	struct shadow *o;
-	int fresh;
+	uint32_t x, bits = gets_stream(r->gets, session, stream, &x);
 
-	if (e->u.stream.kind == EV_POST_RESPONSE) {
-		idtab_put(&s->posts, e->u.stream.lineage, &fresh)->a = POST_ASKED;
-		return;
-	}
-	if (!is_listener(e))
-		return;
-	if (s->n_open == MAX_OPEN)
+	return (bits & STREAM_POST) && (bits & STREAM_ANSWERED);
+}
+
+static void
+on_stream(struct piles *r, struct pile *s, const struct ev *e)
+{
+	struct shadow *o;
+
+	if (!is_listener(e) || s->n_open == MAX_OPEN)
 		return;
 	s->open = xgrow(s->open, s->n_open, &s->cap_open, sizeof *s->open);
 	o = &s->open[s->n_open++];
 	*o = (struct shadow){ .stream = e->stream, .flags = e->flags,
 	    .head = { e->t, e->pkt },
-	    .of_post = rec && rec->a == POST_ANSWERED };
+	    .of_post = is_answered_post(r, e->session, e->u.stream.lineage) };
 }
 
 static void
-on_stream_end(struct pile *s, const struct ev *e)
+on_stream_end(struct piles *r, struct pile *s, const struct ev *e)
 {
 	struct shadow *o = open_of(s, e->stream);
-	struct idrec *rec;
 
 	if (o == NULL) {
-		/* The lineage of a POST bears the number of its stream. */
-		rec = idtab_get(&s->posts, e->stream);
-		if (rec && e->u.stream_end.had_response && rec->a == POST_ASKED) {
-			rec->a = POST_ANSWERED;
-			s->answered++;
-		}
+		s->answered += is_answered_post(r, e->session, e->stream);
 		return;
 	}
 	if (s->n_open > SHADOW_CAP && is_silent(o, e->t) &&
@@ -286,7 +277,7 @@ event(void *arg, const struct ev *e)
 	if (e->type == EV_STREAM) {
 		s = session(r, e->session);
 		take_stock(r, s, now);
-		on_stream(s, e);
+		on_stream(r, s, e);
 		return;
 	}
 	if ((s = (struct pile *)keeper_find(&r->sessions, e->session)) == NULL)
@@ -294,7 +285,7 @@ event(void *arg, const struct ev *e)
 	switch (e->type) {
 	case EV_STREAM_END:
 		take_stock(r, s, now);
-		on_stream_end(s, e);
+		on_stream_end(r, s, e);
 		break;
 	case EV_SSE:
 		if (e->u.sse.data && e->u.sse.dispatched &&

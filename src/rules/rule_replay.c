@@ -12,6 +12,8 @@
 #include "mcpdiag/idtab.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/rule.h"
+#include "rule_gets.h"
+#include "rule_id.h"
 #include "rule_util.h"
 
 #define NEAR (50 * NS_MS)	/* as leapfrog: a GET that ends another stream */
@@ -67,7 +69,6 @@ struct rp {				/* one session */
 	struct left *ends;
 	uint32_t n_live, cap_live, n_runs, cap_runs, n_ends, cap_ends, ring;
 	struct idtab origin;		/* id and hash -> stream, channel */
-	struct idtab posts;		/* stream of a POST that gave ids -> exchange */
 	ns_t last_get, last_repeat;
 	bool full, over;
 	uint64_t inclusive;
@@ -80,6 +81,8 @@ struct rp {				/* one session */
 struct replay {
 	struct engine *engine;
 	struct keeper sessions;
+	struct ids *ids;
+	struct gets *gets;
 	struct limits lim;
 	struct idtab everywhere;	/* server, long id and hash -> session */
 };
@@ -97,7 +100,6 @@ free_session(struct kept *k)
 	free(s->live);
 	free(s->ends);
 	idtab_fini(&s->origin);
-	idtab_fini(&s->posts);
 	free(s);
 }
 
@@ -107,6 +109,8 @@ new(struct engine *e, const struct limits *lim)
 	struct replay *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
+	r->ids = engine_reader(e, &id_reader);
+	r->gets = engine_reader(e, &gets_reader);
 	keeper_init(&r->sessions, lim->sessions, free_session);
 	r->lim = *lim;
 	idtab_init(&r->everywhere, (uint32_t)lim->ids * 4);
@@ -139,7 +143,6 @@ session(struct replay *r, uint32_t n, ns_t now)
 	s = xcalloc(1, sizeof *s);
 	s->born = now;
 	idtab_init(&s->origin, (uint32_t)r->lim.ids);
-	idtab_init(&s->posts, (uint32_t)r->lim.ids);
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
@@ -431,7 +434,7 @@ check_session(struct replay *r, struct rp *s, const struct ev *e)
 
 	if (!unguessable(e->u.sse.id))
 		return;
-	rec = idtab_put(&r->everywhere, map_digest(e->u.sse.id.p, e->u.sse.id.n) ^
+	rec = idtab_put(&r->everywhere, id_of(r->ids) ^
 	    e->u.sse.hash, &fresh);
 	if (fresh) {
 		rec->a = e->session;
@@ -475,7 +478,7 @@ check_channel(struct replay *r, struct rp *s, const struct live *v, const struct
 	struct idrec *rec;
 	int fresh;
 
-	rec = idtab_put(&s->origin, map_digest(e->u.sse.id.p, e->u.sse.id.n) ^
+	rec = idtab_put(&s->origin, id_of(r->ids) ^
 	    e->u.sse.hash, &fresh);
 	if (fresh) {
 		rec->a = channel;
@@ -491,10 +494,10 @@ static void
 check_answer(struct replay *r, struct rp *s, const struct ev *e)
 {
 	const struct live *v = live(s, e->stream);
-	const struct idrec *rec = v && v->of_post && v->givers == 1 ?
-	    idtab_get(&s->posts, v->resumes) : NULL;
+	uint32_t x, bits = v && v->of_post && v->givers == 1 ?
+	    gets_stream(r->gets, s->of.session, v->resumes, &x) : 0;
 
-	if (rec && e->u.msg.of && e->u.msg.of != rec->a)
+	if (bits & STREAM_NO_GET && e->u.msg.of && e->u.msg.of != x)
 		crossed(r, s, e);
 }
 
@@ -504,10 +507,7 @@ on_sse(struct replay *r, struct rp *s, const struct ev *e)
 	struct live *v = live(s, e->stream);
 	struct at at = { e->t, e->pkt };
 	bool old = (e->flags & EVF_REPLAY) != 0;
-	int fresh;
 
-	if (v == NULL && e->u.sse.id.p)
-		idtab_put(&s->posts, e->stream, &fresh)->a = e->x;
 	if (!e->u.sse.data || !e->u.sse.dispatched)
 		return;
 	if (e->u.sse.id.p) {
@@ -519,8 +519,7 @@ on_sse(struct replay *r, struct rp *s, const struct ev *e)
 	v->data++;
 	v->last = at;
 	v->last_old = old;
-	v->last_id = e->u.sse.id.p ?
-	    map_digest(e->u.sse.id.p, e->u.sse.id.n) : 0;
+	v->last_id = e->u.sse.id.p ? id_of(r->ids) : 0;
 	if (e->u.sse.id.p == NULL) {
 		if (v->n_plain < MAX_PLAIN)
 			v->plain[v->n_plain++] = e->u.sse.hash;
@@ -530,7 +529,7 @@ on_sse(struct replay *r, struct rp *s, const struct ev *e)
 		return;
 	if (v->repeats++ == 0)
 		v->first_repeat = at;
-	v->named += v->cursor == map_digest(e->u.sse.id.p, e->u.sse.id.n);
+	v->named += v->cursor == id_of(r->ids);
 	s->last_repeat = e->t;
 	if (v->cursor && v->givers == 0 && v->repeats == 5 && !s->midstream &&
 	    engine_complete(r->engine, s->of.session))

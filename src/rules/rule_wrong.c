@@ -66,7 +66,7 @@ new(struct engine *e, const struct limits *lim)
 	struct wrong *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	asking_init(&r->all, lim, sizeof(struct astray), 0);
+	asking_init(&r->all, e, lim, sizeof(struct astray), 0);
 	return r;
 }
 
@@ -231,7 +231,7 @@ on_question(struct astray *s, const struct get *g, const struct ev *e)
 		return;
 	q = &seen->questions[seen->n_questions++];
 	*q = (struct question){ .x = only->x, .at = { e->t, e->pkt } };
-	q->id = map_digest(e->u.msg.id.p, e->u.msg.id.n);
+	q->id = id_of(s->asks.in->ids);
 	note(s, QUESTION, g, only, e);
 }
 
@@ -288,7 +288,7 @@ on_client_message(struct wrong *r, const struct ev *e)
 	s = (struct astray *)asking_find(&r->all, e->session);
 	if (s == NULL || e->u.msg.kind == EV_MSG_NOTIFICATION || s->asks.extra == NULL)
 		return;
-	id = map_digest(e->u.msg.id.p, e->u.msg.id.n);
+	id = id_of(r->all.ids);
 	seen = seen_of(s);
 	for (uint32_t i = 0; i < seen->n_questions; i++)
 		seen->questions[i].answered |= seen->questions[i].id == id;
