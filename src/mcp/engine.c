@@ -7,6 +7,7 @@
 
 #include "mcpdiag/idtab.h"
 #include "mcpdiag/map.h"
+#include "seen.h"
 
 #define TICK (100 * NS_MS)
 #define MAX_RULES 64
@@ -56,6 +57,7 @@ struct engine {
 	char *names[64];	/* looks_like strings; few are different */
 	uint32_t n_names;
 	struct idtab told;	/* by draft_tell() */
+	struct seen seen;
 	struct draft **found;
 	uint32_t n_found, cap_found;
 	bool full;
@@ -134,6 +136,7 @@ engine_new(const struct limits *lim, const struct rule *const *rules, ev_fn *out
 	e->rules = rules;
 	idtab_init(&e->software, (uint32_t)lim->sessions);
 	idtab_init(&e->told, (uint32_t)lim->sessions);
+	seen_init(&e->seen, lim);
 	idtab_init(&e->looks, (uint32_t)lim->sessions);
 	for (; rules[e->n_rules] && e->n_rules < MAX_RULES; e->n_rules++)
 		e->state[e->n_rules] = rules[e->n_rules]->new(e, lim);
@@ -169,6 +172,7 @@ engine_free(struct engine *e)
 	free(e->found);
 	idtab_fini(&e->software);
 	idtab_fini(&e->told);
+	seen_fini(&e->seen);
 	idtab_fini(&e->looks);
 	for (uint32_t i = 0; i < e->n_names; i++)
 		free(e->names[i]);
@@ -342,8 +346,12 @@ finish(struct engine *e, ns_t now)
 	weigh(e);
 	if (kept)
 		qsort(e->found, kept, sizeof *e->found, by_weight);
-	for (uint32_t i = 0; i < kept; i++)
+	for (uint32_t i = 0; i < kept; i++) {
 		e->found[i]->f.n = i + 1;
+		/* What is against the specification needs no such words. */
+		if (!e->found[i]->rule->remark)
+			seen_say(&e->seen, e->found[i], &e->found[i]->f);
+	}
 	for (uint32_t i = 0; i < kept; i++) {
 		struct draft *d = e->found[i];
 
@@ -467,6 +475,7 @@ engine_event(struct engine *e, const struct ev *v)
 		learn_software(e, v);
 		learn_looks(e, v);
 	}
+	seen_event(&e->seen, v);
 	if (v->type == EV_END) {
 		finish(e, v->t);
 		e->out(e->arg, v);
