@@ -11,6 +11,7 @@ enum status {
 	STATUS_USAGE = 2,
 	STATUS_INPUT = 3,	/* missing, no capture, no MCP in it */
 	STATUS_ENVIRONMENT = 4,	/* permission, output, memory */
+	STATUS_TARGET = 5,	/* no MCP server reached */
 	STATUS_INCOMPLETE = 6,	/* something hides the answer */
 	STATUS_PIPE = 141,	/* nobody reads the output any more */
 };
@@ -31,6 +32,7 @@ struct command {
 	int (*run)(const struct command *, int argc, char **argv);
 };
 
-extern const struct command cmd_analyze, cmd_watch, cmd_explain, cmd_serve, cmd_demo;
+extern const struct command cmd_analyze, cmd_watch, cmd_explain, cmd_serve, cmd_demo,
+    cmd_probe;
 
 #endif

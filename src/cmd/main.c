@@ -6,7 +6,8 @@
 #include "opts.h"
 
 static const struct command *const commands[] = {
-	&cmd_analyze, &cmd_watch, &cmd_explain, &cmd_serve, &cmd_demo, NULL,
+	&cmd_analyze, &cmd_watch, &cmd_explain, &cmd_serve, &cmd_probe, &cmd_demo,
+	NULL,
 };
 
 static const struct command *
@@ -30,7 +31,9 @@ short_help(FILE *to)
 	    "  tcpdump -w - port 3000 | mcpdiag analyze -   "
 	    "from a pipe, until ^C\n"
 	    "  mcpdiag serve --policy replace               "
-	    "a server with that fault, to try a client on\n\ncommands:\n");
+	    "a server with that fault, to try a client on\n"
+	    "  mcpdiag probe http://127.0.0.1:3000/mcp      "
+	    "a server of yours, tried out\n\ncommands:\n");
 	for (size_t i = 0; commands[i]; i++)
 		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to, "  %-10s %s\n\n", "help",
@@ -41,7 +44,7 @@ short_help(FILE *to)
 static int
 no_command(const char *word)
 {
-	const char *names[8] = { "help" }, *near;
+	const char *names[sizeof commands / sizeof *commands + 1] = { "help" }, *near;
 	struct stat st;
 	size_t n = 1;
 
@@ -50,7 +53,7 @@ no_command(const char *word)
 		    "mcpdiag analyze %s", word);
 		return STATUS_USAGE;
 	}
-	for (size_t i = 0; commands[i] && n < 7; i++)
+	for (size_t i = 0; commands[i]; i++)
 		names[n++] = commands[i]->name;
 	names[n] = NULL;
 	near = opts_nearest(word, names);

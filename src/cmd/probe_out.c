@@ -1,0 +1,386 @@
+#include "probe_out.h"
+
+#include <stdio.h>
+
+#include "mcpdiag/esc.h"
+
+#define LEFT 28			/* columns before the text */
+#define SHOWN 3			/* names in one line of text */
+
+static const char *const words[] = {
+	[PROBE_OK] = "ok", [PROBE_WARNING] = "warning", [PROBE_FAULT] = "fault",
+	[PROBE_UNKNOWN] = "unknown",
+};
+
+const char *
+probe_out_verdict(enum probe_verdict v)
+{
+	return words[v];
+}
+
+static struct probe_result
+judged(const struct probe *p, enum probe_id id)
+{
+	return probe_judge(id, probe_seen(p, id));
+}
+
+static bool
+chosen(const struct probe *p, enum probe_id id)
+{
+	return probe_seen(p, id)->why != PROBE_NOT_CHOSEN;
+}
+
+unsigned
+probe_out_count(const struct probe *p, enum probe_verdict v)
+{
+	unsigned n = 0;
+
+	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++)
+		n += chosen(p, id) && judged(p, id).verdict == v;
+	return n;
+}
+
+/* Scenarios in which a known server does the same, and in which that is known;
+ * 0 when it does something else anywhere. */
+static unsigned
+agrees(const struct probe *p, unsigned k)
+{
+	unsigned n = 0;
+
+	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++) {
+		struct probe_result r = judged(p, id);
+
+		if (probe_contradicts(k, id, &r))
+			return 0;
+		n += probe_equals(k, id, &r);
+	}
+	return n;
+}
+
+/* Two may agree by chance. */
+#define AGREE 3U
+
+/* The known servers it may be, best first: their numbers; how many. */
+static unsigned
+candidates(const struct probe *p, unsigned *ks, unsigned *ns, unsigned max)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; probe_known(k) && n < max; k++) {
+		unsigned a = agrees(p, k), i = n;
+
+		if (a < AGREE)
+			continue;
+		for (; i > 0 && ns[i - 1] < a; i--) {
+			ks[i] = ks[i - 1];
+			ns[i] = ns[i - 1];
+		}
+		ks[i] = k;
+		ns[i] = a;
+		n++;
+	}
+	return n;
+}
+
+/* ---- text ---- */
+
+/* Goes on at column `at` of the text. */
+static unsigned
+wrap_on(struct out *o, const char *s, unsigned at, unsigned width)
+{
+	while (*s) {
+		unsigned n = (unsigned)strcspn(s, " ");
+
+		if (at > LEFT && at + 1 + n > width) {
+			out_fmt(o, "\n%*s", LEFT, "");
+			at = LEFT;
+		} else if (at > LEFT) {
+			out_c(o, " ");
+			at++;
+		}
+		out_add(o, s, n);
+		at += n;
+		s += n;
+		s += strspn(s, " ");
+	}
+	return at;
+}
+
+static void
+wrap(struct out *o, const char *s, unsigned width)
+{
+	(void)wrap_on(o, s, LEFT, width);
+	out_c(o, "\n");
+}
+
+static const char *
+color_of(enum probe_verdict v)
+{
+	switch (v) {
+	case PROBE_OK:
+		return "\033[32m";
+	case PROBE_WARNING:
+		return "\033[33m";
+	case PROBE_FAULT:
+		return "\033[31m";
+	case PROBE_UNKNOWN:
+		break;
+	}
+	return "\033[2m";
+}
+
+static void
+put_equals(struct out *o, enum probe_id id, const struct probe_result *r, unsigned width)
+{
+	unsigned n = 0, more = 0;
+	struct buf b;
+
+	buf_init(&b, 1024);
+	for (unsigned k = 0; probe_known(k); k++) {
+		if (!probe_equals(k, id, r))
+			continue;
+		if (n++ < SHOWN)
+			(void)buf_fmt(&b, "%s%s", n == 1 ? "= " : "; ", probe_known(k));
+		else
+			more++;
+	}
+	if (more > 0)
+		(void)buf_fmt(&b, "; %u more", more);
+	(void)buf_addc(&b, '\0');
+	if (n > 0) {
+		out_fmt(o, "%*s", LEFT, "");
+		wrap(o, b.p, width);
+	}
+	buf_fini(&b);
+}
+
+static void
+put_row(struct out *o, const struct probe *p, enum probe_id id, bool color, unsigned width)
+{
+	struct probe_result r = judged(p, id);
+	unsigned at;
+	const char *say = r.outcome || probe_seen(p, id)->why == PROBE_JUDGED ? r.say : r.note;
+
+	out_fmt(o, "%s%-8s%s %-18s ", color ? color_of(r.verdict) : "", words[r.verdict],
+	    color ? "\033[0m" : "", probe_name(id));
+	at = wrap_on(o, probe_title(id), LEFT, width);
+	out_c(o, ":");
+	(void)wrap_on(o, say, at + 1, width);
+	out_c(o, "\n");
+	if (*r.note && say != r.note) {
+		out_fmt(o, "%*s", LEFT, "");
+		wrap(o, r.note, width);
+	}
+	if (r.outcome)
+		put_equals(o, id, &r, width);
+}
+
+static void
+put_server(struct out *o, const struct probe_server *v, const char *url)
+{
+	struct buf b;
+
+	buf_init(&b, 4096);
+	esc_text(&b, str_c(url), 2048);
+	out_str(o, buf_str(&b));
+	buf_fini(&b);
+	if (v->legacy)
+		out_fmt(o, ": %s %s, revision %s%s, %s%s%s\n", *v->name ? v->name : "no name",
+		    v->version, *v->revision ? v->revision : "untold",
+		    v->modern ? " and 2026-07-28" : "",
+		    v->session ? "sessions" : "no sessions",
+		    v->answered_sse ? ", answers in streams" : ", answers in JSON",
+		    v->primed ? " with event ids" : "");
+	else if (v->modern)
+		out_fmt(o, ": revision 2026-07-28 only\n");
+	else if (v->sse_only)
+		out_fmt(o, ": HTTP+SSE of 2024-11-05; there is nothing more to try on it\n");
+	else
+		out_fmt(o, ": no MCP server\n");
+}
+
+static void
+put_likeness(struct out *o, const struct probe *p)
+{
+	unsigned ks[64], ns[64], n = candidates(p, ks, ns, 64);
+
+	if (n == 0) {
+		out_c(o, "No known server does the same in all of these.\n");
+		return;
+	}
+	out_c(o, "Does the same as");
+	for (unsigned i = 0; i < n; i++)
+		out_fmt(o, "%s\n  %s (in %u scenarios)", i == 1 ?
+		    "; or, as far as is known, as" : "",
+		    probe_known(ks[i]), ns[i]);
+	out_c(o, "\n");
+}
+
+void
+probe_out_text(struct out *o, const struct probe *p, const char *url, bool color,
+    unsigned width)
+{
+	const struct probe_server *v = probe_server(p);
+	unsigned unknown = probe_out_count(p, PROBE_UNKNOWN);
+
+	put_server(o, v, url);
+	if (!v->legacy && !v->modern)
+		return;
+	out_c(o, "\n");
+	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++)
+		if (chosen(p, id))
+			put_row(o, p, id, color, width);
+	out_fmt(o, "\n%u faults, %u warnings, %u ok, %u unknown\n",
+	    probe_out_count(p, PROBE_FAULT), probe_out_count(p, PROBE_WARNING),
+	    probe_out_count(p, PROBE_OK), unknown);
+	if (v->legacy)
+		put_likeness(o, p);
+}
+
+/* ---- JSON ---- */
+
+static void
+key(struct out *o, bool *first, const char *name)
+{
+	out_fmt(o, "%s\"%s\": ", *first ? "" : ", ", name);
+	*first = false;
+}
+
+static void
+put_time(struct out *o, bool *first, const char *name, ns_t t)
+{
+	if (t < 0)
+		return;
+	key(o, first, name);
+	out_fmt(o, "%lld.%06lld", (long long)(t / NS_S), (long long)(t % NS_S / NS_US));
+}
+
+static void
+put_number(struct out *o, bool *first, const char *name, uint64_t n)
+{
+	key(o, first, name);
+	out_u64(o, n);
+}
+
+static void
+put_stream(struct out *o, const struct probe_stream *s, const char *name)
+{
+	bool first = true;
+
+	out_c(o, "{");
+	key(o, &first, "request");
+	out_json(o, str_c(name));
+	key(o, &first, "answer");
+	out_json(o, str_c(probe_answer_name(s->answer)));
+	put_number(o, &first, "status", s->status);
+	if (s->end >= 0 && !s->dropped) {
+		key(o, &first, "end");
+		out_json(o, str_c(client_end_name(s->how)));
+	}
+	put_number(o, &first, "events", s->events);
+	put_number(o, &first, "comments", s->comments);
+	put_number(o, &first, "replayed", s->replayed);
+	put_number(o, &first, "heard", (unsigned)__builtin_popcount(s->heard));
+	if (s->retry_ms >= 0)
+		put_number(o, &first, "retry_ms", (uint64_t)s->retry_ms);
+	put_time(o, &first, "asked", s->asked);
+	put_time(o, &first, "answered", s->head);
+	put_time(o, &first, s->dropped ? "dropped" : "ended", s->end);
+	out_c(o, "}");
+}
+
+static void
+put_scenario(struct out *o, const struct probe *p, enum probe_id id)
+{
+	static const char *const names[] = { "first", "second", "third", "post", "further" };
+	const struct probe_seen *seen = probe_seen(p, id);
+	struct probe_result r = judged(p, id);
+	bool first = true, none = true;
+
+	out_c(o, "    {");
+	key(o, &first, "scenario");
+	out_json(o, str_c(probe_name(id)));
+	key(o, &first, "verdict");
+	out_json(o, str_c(words[r.verdict]));
+	key(o, &first, "observed");
+	out_json(o, str_c(r.say));
+	key(o, &first, "note");
+	out_json(o, str_c(r.note));
+	key(o, &first, "equals");
+	out_c(o, "[");
+	for (unsigned k = 0; probe_known(k); k++)
+		if (probe_equals(k, id, &r)) {
+			out_c(o, none ? "" : ", ");
+			out_json(o, str_c(probe_known(k)));
+			none = false;
+		}
+	out_c(o, "]");
+	put_number(o, &first, "emitted", seen->emitted);
+	put_time(o, &first, "took", seen->took);
+	key(o, &first, "requests");
+	out_c(o, "[");
+	none = true;
+	for (unsigned i = 0; i < PROBE_SLOTS; i++) {
+		if (seen->s[i].answer == PROBE_NOT_ASKED)
+			continue;
+		out_c(o, none ? "\n      " : ",\n      ");
+		put_stream(o, &seen->s[i], names[i]);
+		none = false;
+	}
+	out_c(o, "]}");
+}
+
+static void
+put_bool(struct out *o, bool *first, const char *name, bool v)
+{
+	key(o, first, name);
+	out_c(o, v ? "true" : "false");
+}
+
+static void
+put_text(struct out *o, bool *first, const char *name, const char *s)
+{
+	key(o, first, name);
+	out_json(o, str_c(s));
+}
+
+void
+probe_out_json(struct out *o, const struct probe *p, const char *url)
+{
+	const struct probe_server *v = probe_server(p);
+	unsigned ks[64], ns[64], n = candidates(p, ks, ns, 64);
+	bool first = true;
+
+	out_c(o, "{\"schema\": \"mcpdiag-probe/1\",\n  \"url\": ");
+	out_json(o, str_c(url));
+	out_c(o, ",\n  \"server\": {");
+	put_bool(o, &first, "reached", v->reached);
+	put_number(o, &first, "status", v->status);
+	put_text(o, &first, "why", v->why);
+	put_text(o, &first, "name", v->name);
+	put_text(o, &first, "version", v->version);
+	put_text(o, &first, "revision", v->revision);
+	put_bool(o, &first, "modern", v->modern);
+	put_bool(o, &first, "sse_only", v->sse_only);
+	put_bool(o, &first, "sessions", v->session);
+	out_c(o, "},\n  \"counts\": {");
+	first = true;
+	for (unsigned i = PROBE_OK; i <= PROBE_UNKNOWN; i++)
+		put_number(o, &first, words[i], probe_out_count(p, i));
+	out_c(o, "},\n  \"scenarios\": [\n");
+	first = true;
+	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++) {
+		if (!chosen(p, id))
+			continue;
+		out_c(o, first ? "" : ",\n");
+		first = false;
+		put_scenario(o, p, id);
+	}
+	out_c(o, "],\n  \"same_as\": [");
+	for (unsigned i = 0; i < n; i++) {
+		out_fmt(o, "%s{\"name\": ", i ? ", " : "");
+		out_json(o, str_c(probe_known(ks[i])));
+		out_fmt(o, ", \"scenarios\": %u}", ns[i]);
+	}
+	out_c(o, "]}\n");
+}
