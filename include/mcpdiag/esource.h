@@ -35,6 +35,10 @@ void esource_feed(struct esource *, const void *, size_t);
 void esource_eof(struct esource *);
 /* What to send as Last-Event-ID; empty: no such header. */
 struct str esource_cursor(const struct esource *);
+/* The stream that is open, or was last, has brought an event id. */
+bool esource_moved(const struct esource *);
+/* The cursor is none any more: a client that loses it. */
+void esource_forget(struct esource *);
 /* How long to wait before the next GET. */
 ns_t esource_retry(const struct esource *);
 

@@ -8,6 +8,11 @@
  * loops show themselves.  Requests of the server are answered: ping, and an
  * error to all others.
  *
+ * With a row of clients.h it does what that client does instead: when it opens
+ * its GET, which streams it opens again and after what time, and what it makes
+ * of a refusal.  A client that would begin a new session, or gives its own up,
+ * is LISTEN_SESSION_GONE.
+ *
  * Has neither clock nor socket: requests and timers go out through listener_io,
  * and what becomes of them comes in through listener_head() and the others.
  * listener_live.h is the one on a loop.  Slots number what may run at once: at
@@ -16,6 +21,7 @@
 #define MCPDIAG_LISTENER_H
 
 #include "mcpdiag/client.h"
+#include "mcpdiag/clients.h"
 
 enum listen_kind {		/* what a lineage began with */
 	LISTEN_INITIALIZE,
@@ -32,7 +38,8 @@ enum listen_stop {
 	LISTEN_DONE,		/* listener_stop(), or the duration is over */
 	LISTEN_UNREACHABLE,	/* initialize got no answer */
 	LISTEN_REFUSED,		/* initialize was answered, but not well */
-	LISTEN_SESSION_GONE,	/* 404 to a session id */
+	LISTEN_SESSION_GONE,	/* 404 to a session id, or another answer that
+				 * this client takes for it */
 };
 
 enum listen_what {
@@ -57,7 +64,8 @@ struct listen_event {		/* all borrowed */
 	bool cut;		/* data is only its start: not looked at */
 	/* ANSWER without status, ENDED */
 	enum client_end end;
-	ns_t again;		/* GET follows so much later; -1: never */
+	ns_t again;		/* GET follows so much later; -1: never.  After a
+				 * refusal: so much later than its end */
 	/* STOPPED */
 	enum listen_stop stop;
 	const char *why;	/* ENDED and ANSWER too: a sentence, or "" */
@@ -71,7 +79,9 @@ struct listener_opts {
 	const struct str *headers;	/* further ones, "Name: value"; those of
 				 * a name that is ours replace ours */
 	unsigned n_headers;
-	unsigned reconnect;	/* set of 1 << LISTEN_...: which do */
+	const struct client_row *client;	/* or NULL */
+	unsigned reconnect;	/* set of 1 << LISTEN_...: which do; with a row
+				 * only of those that it opens again */
 	bool standalone, list;	/* these steps are taken */
 	unsigned extra;		/* GET listeners beside the standalone */
 	unsigned refetch;	/* so many times tools/list_changed is answered

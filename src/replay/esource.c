@@ -12,7 +12,7 @@ struct esource {
 	struct sse *sse;	/* of the stream that is open, or NULL */
 	struct buf cursor;
 	struct buf data;	/* of the event being read */
-	bool cut;
+	bool cut, moved;
 	ns_t retry;
 };
 
@@ -46,6 +46,7 @@ on_event(void *arg, const struct sse_event *e)
 	if (!e->tail) {
 		/* Of a field that was cut nobody knows what it was. */
 		if (e->id.p != NULL && !e->cut) {
+			es->moved = true;
 			buf_clear(&es->cursor);
 			(void)buf_adds(&es->cursor, e->id);
 		}
@@ -90,6 +91,7 @@ esource_head(struct esource *es, unsigned status, struct str content_type)
 	 * would have an event without an id forget it. */
 	if (status != 200 || !content_type_is(content_type, STR("text/event-stream")))
 		return false;
+	es->moved = false;
 	sse_free(es->sse);
 	es->sse = sse_new(&cb, es, ESOURCE_ID, UINT64_MAX);
 	return true;
@@ -118,6 +120,18 @@ struct str
 esource_cursor(const struct esource *es)
 {
 	return buf_str(&es->cursor);
+}
+
+bool
+esource_moved(const struct esource *es)
+{
+	return es->moved;
+}
+
+void
+esource_forget(struct esource *es)
+{
+	buf_clear(&es->cursor);
 }
 
 ns_t

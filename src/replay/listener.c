@@ -33,6 +33,11 @@ struct slot {
 	unsigned index;
 	enum state state;
 	bool get;		/* the request is, or will be, a GET */
+	bool answered;		/* of a POST: its response has come */
+	unsigned gets;		/* so many of them were sent */
+	unsigned failures, idle;	/* in a row: GETs that got no stream, and
+				 * streams that brought no id */
+	ns_t later;		/* when it is over: again, or -1 */
 	struct esource *es;	/* NULL: no lineage */
 	struct buf body;	/* JSON answer; of a reply, what to send */
 };
@@ -50,10 +55,12 @@ struct listener {
 	struct rpc *rpc;
 	uint32_t next_id;
 	unsigned refetched;
+	ns_t retry;		/* the last one told, or -1 */
 	bool initialized, stepped, stopping, over;
 	/* the message that is being looked at, and where it came */
 	const struct listen_event *message;
 	struct slot *at;
+	bool gives_up;		/* the client ends the session */
 	bool told, bad_initialize;
 	unsigned changed;	/* list_changed notifications in it */
 };
@@ -212,7 +219,8 @@ static unsigned
 put_lines(struct slot *s, struct buf *cursor, bool body)
 {
 	struct listener *l = s->l;
-	struct str id = s->es != NULL ? esource_cursor(s->es) : STR_NONE;
+	bool sends = l->opts.client == NULL || l->opts.client->cursor;
+	struct str id = s->es != NULL && sends ? esource_cursor(s->es) : STR_NONE;
 	unsigned n = 0;
 
 	own_line(l, &n, STR("User-Agent: mcpdiag/" MCPDIAG_VERSION));
@@ -255,10 +263,26 @@ ask(struct slot *s)
 	if (s->es == NULL)
 		q.timeout = l->opts.post_timeout;
 	s->state = ASKED;
+	s->gets += s->get;
+	s->later = -1;
 	if (!l->io->send(l->io_arg, number(s), &q, &em))
 		listener_end(l, number(s), CLIENT_BAD, em.text);
 	buf_fini(&body);
 	buf_fini(&cursor);
+}
+
+/* The GET, if this is when the client opens it. */
+static void
+open_get(struct listener *l, enum client_opens when)
+{
+	const struct client_row *c = l->opts.client;
+
+	if (!l->opts.standalone || (c ? c->opens : OPENS_AFTER) != when ||
+	    (c && !c->sessionless && l->session.n == 0) ||
+	    slot_of(l, LISTEN_STANDALONE, 0)->state != IDLE)
+		return;
+	arm(slot_of(l, LISTEN_STANDALONE, 0),
+	    when == OPENS_AFTER ? scaled(l, l->opts.delay_get) : 0);
 }
 
 /* After notifications/initialized was answered: the channel, the list. */
@@ -270,8 +294,7 @@ steps(struct listener *l)
 	if (l->stepped)
 		return;
 	l->stepped = true;
-	if (o->standalone)
-		arm(slot_of(l, LISTEN_STANDALONE, 0), scaled(l, o->delay_get));
+	open_get(l, OPENS_AFTER);
 	for (unsigned i = 0; i < o->extra; i++)
 		arm(slot_of(l, LISTEN_EXTRA, i),
 		    scaled(l, o->delay_get + (i + 1) * o->delay_extra));
@@ -296,6 +319,7 @@ initialized(struct listener *l, struct str version)
 		sane = version.p[i] > ' ' && version.p[i] <= '~';
 	(void)buf_adds(&l->version, STR("MCP-Protocol-Version: "));
 	(void)buf_adds(&l->version, sane ? version : str_c(l->opts.protocol));
+	open_get(l, OPENS_BEFORE);
 	arm(slot_of(l, LISTEN_INITIALIZED, 0), scaled(l, l->opts.delay_initialized));
 }
 
@@ -341,10 +365,12 @@ on_rpc(void *arg, const struct rpc_msg *m)
 		return;
 	switch (m->kind) {
 	case RPC_RESPONSE:
+		l->at->answered = true;
 		if (str_eq(m->id, STR("1")))
 			initialized(l, m->result_version);
 		break;
 	case RPC_ERROR:
+		l->at->answered = true;
 		if (str_eq(m->id, STR("1")))
 			l->bad_initialize = true;
 		break;
@@ -427,7 +453,7 @@ add_slots(struct listener *l, enum listen_kind kind, unsigned n)
 		if (kind != LISTEN_INITIALIZED && kind != LISTEN_REPLY &&
 		    kind != LISTEN_DELETE)
 			s->es = esource_new(on_message, s, l->opts.message,
-			    l->opts.retry);
+			    l->opts.client ? -1 : l->opts.retry);
 	}
 }
 
@@ -445,6 +471,7 @@ listener_new(const struct listener_opts *o, const struct listener_io *io, void *
 	l->fn = fn;
 	l->arg = arg;
 	l->next_id = 2;
+	l->retry = -1;
 	l->rpc = rpc_new(&limits, on_rpc, l);
 	l->lines = xcalloc(OWN_LINES + o->n_headers, sizeof *l->lines);
 	buf_init(&l->session, OWN_LINE_MAX);
@@ -537,11 +564,51 @@ answered(struct slot *s, unsigned status)
 		finish(l, LISTEN_REFUSED, status == 200 ?
 		    "the answer to initialize is neither JSON nor an event stream" :
 		    "the server refused initialize");
-	else if (status == 404 && l->session.n > 0)
+	else if (status == 404 && l->session.n > 0 && !(l->opts.client && s->get))
 		finish(l, LISTEN_SESSION_GONE,
 		    "the server does not know the session any more (404)");
 	else if (s->kind == LISTEN_INITIALIZED)
 		steps(l);
+	else if (s->kind == LISTEN_INITIALIZE && !s->get)
+		open_get(l, OPENS_ON_HEAD);
+}
+
+/* What the client does about an answer to a GET: when it asks again, or -1. */
+static ns_t
+react(struct slot *s, enum client_got got)
+{
+	struct listener *l = s->l;
+	const struct client_row *c = l->opts.client;
+	bool first = s->gets <= 1 && kinds[s->kind].method[0] == 'G';
+	ns_t told = esource_retry(s->es);
+
+	if (told < 0 && c->shares)
+		told = l->retry;
+	if (got == GOT_STREAM) {
+		s->failures = 0;
+		return -1;
+	}
+	switch (clients_do(c, got, first, s->failures)) {
+	case DOES_RETRY:
+		if (got != GOT_END)
+			s->failures++;
+		return times(clients_delay(c, s->failures, told), l->opts.retry_scale);
+	case DOES_REINIT: case DOES_FAIL:
+		l->gives_up = true;
+		return -1;
+	case DOES_UNTOLD: case DOES_LISTEN: case DOES_WITHOUT: case DOES_DEAF:
+	case DOES_TRIES:
+		break;
+	}
+	return -1;
+}
+
+static void
+give_up(struct slot *s)
+{
+	if (s->l->gives_up && !s->l->over)
+		finish(s->l, LISTEN_SESSION_GONE,
+		    "this client takes that for the end of the session");
 }
 
 void
@@ -564,12 +631,15 @@ listener_head(struct listener *l, unsigned slot, const struct client_head *h)
 	else
 		s->state = PLAIN;
 	e.stream = s->state == STREAM;
+	if (s->get && l->opts.client)
+		e.again = s->later = react(s, clients_got(h->status, e.stream));
 	if (s->kind == LISTEN_INITIALIZE && !s->get && !take_session(l, h)) {
 		finish(l, LISTEN_REFUSED, "the session id is too long");
 		return;
 	}
 	tell(s, &e);
 	answered(s, h->status);
+	give_up(s);
 }
 
 void
@@ -585,20 +655,55 @@ listener_body(struct listener *l, unsigned slot, const void *p, size_t n)
 		s->state = PLAIN;	/* longer than any answer we want */
 }
 
-/* Opens the lineage again, after its time, if that is wanted; when, or -1. */
+/* Opens the lineage again after that time; when, or -1. */
 static ns_t
-again(struct slot *s)
+again(struct slot *s, ns_t after)
 {
 	struct listener *l = s->l;
-	ns_t after = times(esource_retry(s->es), l->opts.retry_scale);
 
-	if (l->stopping || (l->opts.reconnect & 1U << s->kind) == 0)
+	if (l->stopping || after < 0)
 		return -1;
 	if (after < RETRY_MIN)
 		after = RETRY_MIN;
 	s->get = true;
 	arm(s, after);
 	return after;
+}
+
+/* When an EventSource whose stream is over opens it again. */
+static ns_t
+retry(const struct slot *s)
+{
+	const struct listener *l = s->l;
+
+	if ((l->opts.reconnect & 1U << s->kind) == 0)
+		return -1;
+	return times(esource_retry(s->es), l->opts.retry_scale);
+}
+
+/* A stream is over: what the client does. */
+static ns_t
+react_to_end(struct slot *s)
+{
+	struct listener *l = s->l;
+	const struct client_row *c = l->opts.client;
+	bool moved = esource_moved(s->es);
+
+	if (esource_retry(s->es) >= 0)
+		l->retry = esource_retry(s->es);
+	if (!moved && !c->keeps)
+		esource_forget(s->es);
+	s->idle = moved ? 0 : s->idle + 1;
+	if ((l->opts.reconnect & 1U << s->kind) == 0)
+		return -1;
+	if (kinds[s->kind].method[0] == 'P' && (!c->posts || (s->answered && !c->answered) ||
+	    (!c->all && esource_cursor(s->es).n == 0)))
+		return -1;
+	if (c->idle > 0 && s->idle > c->idle) {
+		l->gives_up = c->on_idle == DOES_FAIL;
+		return -1;
+	}
+	return react(s, GOT_END);
 }
 
 /* A request is over; without an answer when it is still ASKED. */
@@ -615,18 +720,23 @@ ended(struct slot *s, enum client_end end, const char *why)
 		e.what = LISTEN_ANSWER;
 		if (s->es != NULL && s->get) {
 			e.cursor = esource_cursor(s->es);
-			e.again = again(s);
+			e.again = again(s, l->opts.client ? react(s, GOT_NOTHING) :
+			    retry(s));
 		}
 		tell(s, &e);
 		if (s->kind == LISTEN_INITIALIZE && !s->get)
 			finish(l, LISTEN_UNREACHABLE, why);
 		else
 			answered(s, 0);
+		give_up(s);
 	} else if (was == STREAM) {
 		esource_eof(s->es);
 		e.what = LISTEN_ENDED;
-		e.again = again(s);
+		e.again = again(s, l->opts.client ? react_to_end(s) : retry(s));
 		tell(s, &e);
+		give_up(s);
+	} else if (was == PLAIN && s->later >= 0) {
+		(void)again(s, s->later);
 	} else if (was == JSON) {
 		struct listen_event m = { .data = buf_str(&s->body) };
 
@@ -658,6 +768,8 @@ listener_timer(struct listener *l, unsigned slot)
 		s->state = DUE;
 	else
 		ask(s);
+	if (s->kind == LISTEN_INITIALIZED && !l->over)
+		open_get(l, OPENS_BESIDE);
 }
 
 const char *

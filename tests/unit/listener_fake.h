@@ -249,7 +249,7 @@ pass(void)
 
 /* Initialized, the GET is open and primed, tools/list was answered; its trace
  * is dropped. */
-static void
+static inline void
 under_way(void)
 {
 	start();
