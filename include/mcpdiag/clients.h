@@ -56,6 +56,7 @@ struct client_row {
 	ns_t step;		/* after which this is added */
 	ns_t delay_max;
 	unsigned tries;		/* of DOES_TRIES */
+	bool end_counts;	/* a stream that ended is the first failure */
 	unsigned idle;		/* streams in a row that end without an event id;
 				 * then `on_idle`; 0: any number */
 	enum client_does on_idle;
@@ -73,7 +74,8 @@ enum client_got clients_got(unsigned status, bool stream);
  * stream; of DOES_TRIES what it comes to: DOES_RETRY or DOES_DEAF. */
 enum client_does clients_do(const struct client_row *, enum client_got, bool first,
     unsigned failures);
-/* Before the next GET, after so many failures; retry: the server's, -1: none. */
+/* Before the next GET, after so many failures before this one; retry: the
+ * server's, -1: none. */
 ns_t clients_delay(const struct client_row *, unsigned failures, ns_t retry);
 
 const char *clients_got_name(enum client_got);

@@ -22,7 +22,7 @@ static const struct client_row rows[] = {
 	    [GOT_NOTHING] = DOES_RETRY } },
 #define TS .opens = OPENS_AFTER, .sessionless = true, .posts = true, .cursor = true, \
 	  .retry = true, .shares = true, .delay = MS(1000), .growth = 1.5, \
-	  .delay_max = MS(30000), .tries = 1, \
+	  .delay_max = MS(30000), .tries = 2, .end_counts = true, \
 	  .first = { LISTENS, [GOT_END] = DOES_RETRY, [GOT_TYPE] = DOES_RETRY, \
 	    REFUSALS(DOES_DEAF), [GOT_405] = DOES_WITHOUT, [GOT_5XX] = DOES_DEAF, \
 	    [GOT_NOTHING] = DOES_DEAF }, \

@@ -581,6 +581,7 @@ react(struct slot *s, enum client_got got)
 	const struct client_row *c = l->opts.client;
 	bool first = s->gets <= 1 && kinds[s->kind].method[0] == 'G';
 	ns_t told = esource_retry(s->es);
+	unsigned before = s->failures;
 
 	if (told < 0 && c->shares)
 		told = l->retry;
@@ -590,9 +591,12 @@ react(struct slot *s, enum client_got got)
 	}
 	switch (clients_do(c, got, first, s->failures)) {
 	case DOES_RETRY:
-		if (got != GOT_END)
-			s->failures++;
-		return times(clients_delay(c, s->failures, told), l->opts.retry_scale);
+		/* What is no stream passes for one that ended. */
+		if (got == GOT_END || got == GOT_TYPE)
+			before = 0;
+		if ((got != GOT_END && got != GOT_TYPE) || c->end_counts)
+			s->failures = before + 1;
+		return times(clients_delay(c, before, told), l->opts.retry_scale);
 	case DOES_REINIT: case DOES_FAIL:
 		l->gives_up = true;
 		return -1;
