@@ -24,6 +24,12 @@ struct capsynth;
 
 /* The writer is borrowed. */
 struct capsynth *capsynth_new(struct capwrite *, uint32_t max);
+
+/* A packet of n bytes, borrowed; 0, or -E_IO as a writer says it. */
+typedef int capsynth_packet_fn(void *arg, ns_t, const void *, size_t n);
+
+/* The packets go to fn, whatever it does with them. */
+struct capsynth *capsynth_new_to(capsynth_packet_fn *, void *arg, uint32_t max);
 /* Connections that are open stay so in the file. */
 void capsynth_free(struct capsynth *);
 

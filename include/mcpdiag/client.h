@@ -1,4 +1,4 @@
-/* client: HTTP/1.1 requests on the loop, many at once.
+/* client: HTTP requests on the loop, many at once.
  * One struct client is one pool of connections, as a browser's tab has: its
  * requests use a connection again when one is free, those of another client
  * never do.  Sends what it is told and nothing of its own but Host and
@@ -17,6 +17,7 @@
 #include "mcpdiag/err.h"
 #include "mcpdiag/loop.h"
 #include "mcpdiag/str.h"
+#include "mcpdiag/witness.h"
 
 struct client;
 struct creq;
@@ -56,10 +57,22 @@ struct client_request {		/* borrowed until client_start() returns */
 	bool fresh;		/* on a new connection */
 };
 
+enum client_http {
+	CLIENT_HTTP1,
+	CLIENT_HTTP2_TLS,	/* with https, when the server has it (ALPN) */
+	CLIENT_HTTP2,		/* always: with http, without asking */
+};
+
 struct client_opts {
 	size_t header;		/* header lines of one response, bytes */
 	size_t buffer;		/* received at once, 1024 to 16384 */
 	bool insecure;		/* any certificate will do */
+	/* These are borrowed as long as the client lives; NULL: not so. */
+	const char *ca_file;	/* PEM: whom to trust in place of the system's */
+	const char *unix_socket;	/* path, connected to for every URL */
+	const char *const *resolve;	/* "HOST:PORT:ADDRESS", NULL-terminated */
+	struct witness *witness;	/* is told all */
+	enum client_http http;
 };
 
 void client_opts_init(struct client_opts *);

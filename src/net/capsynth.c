@@ -27,7 +27,8 @@ struct conn {
 };
 
 struct capsynth {
-	struct capwrite *out;
+	capsynth_packet_fn *packet;
+	void *arg;
 	struct conn *conns;
 	uint32_t max;
 };
@@ -136,7 +137,7 @@ segment(struct capsynth *s, struct conn *c, int from, uint8_t flags,
 
 	c->next[from] += (uint32_t)n + !!(flags & (TCP_SYN | TCP_FIN));
 	len += (size_t)(tcp - packet);
-	return capwrite_packet(s->out, t, packet, len, len);
+	return s->packet(s->arg, t, packet, len);
 }
 
 /* "127.0.0.1:80" or "[::1]:80"; a zone ("%eth0") is not of the packet. */
@@ -182,12 +183,25 @@ find(const struct capsynth *s, uint32_t id)
 	return c;
 }
 
+static int
+to_file(void *arg, ns_t t, const void *p, size_t n)
+{
+	return capwrite_packet(arg, t, p, n, n);
+}
+
 struct capsynth *
 capsynth_new(struct capwrite *out, uint32_t max)
 {
+	return capsynth_new_to(to_file, out, max);
+}
+
+struct capsynth *
+capsynth_new_to(capsynth_packet_fn *fn, void *arg, uint32_t max)
+{
 	struct capsynth *s = xcalloc(1, sizeof *s);
 
-	s->out = out;
+	s->packet = fn;
+	s->arg = arg;
 	s->max = max;
 	return s;
 }

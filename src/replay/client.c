@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <curl/curl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "mcpdiag/buf.h"
 #include "mcpdiag/limits.h"
@@ -21,6 +22,7 @@ struct creq {
 	bool added;		/* curl has it */
 	bool dead;		/* cancelled */
 	bool over_limit;
+	struct witness_x *seen;	/* once it has a connection */
 	struct client_cb cb;
 	void *arg;
 	char why[CURL_ERROR_SIZE];
@@ -32,6 +34,7 @@ struct client {
 	struct client_opts opts;
 	CURLM *multi;
 	struct loop_timer *timer;	/* curl's */
+	struct curl_slist *resolve;
 	struct creq *reqs;
 	unsigned running;
 	bool inside;		/* curl is at work: it may not be called */
@@ -45,12 +48,21 @@ struct watch {
 };
 
 static void
+seen_end(struct creq *r, enum witness_end how)
+{
+	if (r->seen)
+		witness_end(r->seen, how);
+	r->seen = NULL;
+}
+
+static void
 req_free(struct creq *r)
 {
 	struct client *c = r->client;
 
 	if (r->added)
 		(void)curl_multi_remove_handle(c->multi, r->easy);
+	seen_end(r, WITNESS_LEFT);
 	curl_easy_cleanup(r->easy);
 	curl_slist_free_all(r->lines);
 	buf_fini(&r->head);
@@ -130,6 +142,8 @@ finish_one(struct client *c)
 	r->added = false;
 	r->dead = true;
 	c->running--;
+	seen_end(r, end == CLIENT_COMPLETE ? WITNESS_COMPLETE :
+	    end == CLIENT_TIMEOUT ? WITNESS_LEFT : WITNESS_CUT);
 	r->cb.end(r->arg, end, why);
 	req_free(r);
 	return true;
@@ -256,6 +270,8 @@ on_header(char *p, size_t size, size_t n, void *arg)
 
 	if (r->dead)
 		return 0;	/* ends the transfer */
+	if (r->seen)
+		witness_line(r->seen, line);
 	if (line.n > r->client->opts.header - r->head_bytes) {
 		r->over_limit = true;
 		return 0;
@@ -278,9 +294,45 @@ on_body(char *p, size_t size, size_t n, void *arg)
 {
 	struct creq *r = arg;
 
+	if (!r->dead && r->seen)
+		witness_body(r->seen, p, size * n);
 	if (!r->dead)
 		r->cb.body(r->arg, p, size * n);
 	return r->dead ? 0 : size * n;
+}
+
+/* A connection is there, a new one or one that is used again; once more when
+ * curl has found that one dead and takes another. */
+static int
+on_connected(void *arg, char *remote, char *local, int remote_port, int local_port)
+{
+	struct creq *r = arg;
+
+	seen_end(r, WITNESS_CUT);
+	r->seen = witness_begin(r->client->opts.witness, local, (unsigned)local_port,
+	    remote, (unsigned)remote_port);
+	return CURL_PREREQFUNC_OK;
+}
+
+/* Only here curl shows what it sends.  What it reads, it shows here too, but as
+ * it came with some versions and without its chunks with others. */
+static int
+on_sent(CURL *easy, curl_infotype type, char *p, size_t n, void *arg)
+{
+	struct creq *r = arg;
+
+	(void)easy;
+	if ((type == CURLINFO_HEADER_OUT || type == CURLINFO_DATA_OUT) && r->seen)
+		witness_sent(r->seen, p, n);
+	return 0;
+}
+
+/* The socket may be closed long after its request. */
+static int
+close_socket(void *arg, curl_socket_t fd)
+{
+	witness_closing(arg, fd);
+	return close(fd);
 }
 
 void
@@ -313,6 +365,10 @@ client_new(struct loop *loop, const struct client_opts *o, struct errmsg *em)
 	c->opts = *o;
 	c->multi = multi;
 	c->timer = loop_timer_new(loop, on_timer, c);
+	for (const char *const *s = o->resolve; s && *s; s++) {
+		c->resolve = curl_slist_append(c->resolve, *s);
+		assert(c->resolve != NULL);
+	}
 	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch);
 	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, c);
 	(void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, set_timer);
@@ -331,6 +387,7 @@ client_free(struct client *c)
 	DL_FOREACH_SAFE(c->reqs, r, tmp)
 		req_free(r);
 	(void)curl_multi_cleanup(c->multi);
+	curl_slist_free_all(c->resolve);
 	loop_timer_free(c->timer);
 	curl_global_cleanup();
 	free(c);
@@ -426,10 +483,15 @@ set_request(CURL *e, const struct client_request *q)
 static void
 set_manner(struct creq *r, const struct client_opts *o)
 {
+	static const long versions[] = {
+		[CLIENT_HTTP1] = CURL_HTTP_VERSION_1_1,
+		[CLIENT_HTTP2_TLS] = CURL_HTTP_VERSION_2TLS,
+		[CLIENT_HTTP2] = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE,
+	};
 	CURL *e = r->easy;
 
 	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
-	(void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	(void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION, versions[o->http]);
 	(void)curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_PROXY, "");
 	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
@@ -439,6 +501,21 @@ set_manner(struct creq *r, const struct client_opts *o)
 	if (o->insecure) {
 		(void)curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
 		(void)curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 0L);
+	}
+	if (o->ca_file)
+		(void)curl_easy_setopt(e, CURLOPT_CAINFO, o->ca_file);
+	if (o->unix_socket)
+		(void)curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, o->unix_socket);
+	if (r->client->resolve)
+		(void)curl_easy_setopt(e, CURLOPT_RESOLVE, r->client->resolve);
+	if (o->witness) {
+		(void)curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_connected);
+		(void)curl_easy_setopt(e, CURLOPT_PREREQDATA, r);
+		(void)curl_easy_setopt(e, CURLOPT_DEBUGFUNCTION, on_sent);
+		(void)curl_easy_setopt(e, CURLOPT_DEBUGDATA, r);
+		(void)curl_easy_setopt(e, CURLOPT_VERBOSE, 1L);
+		(void)curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+		(void)curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, o->witness);
 	}
 	(void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, r->lines);
 	(void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, r->why);
