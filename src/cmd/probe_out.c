@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "mcpdiag/esc.h"
+#include "mcpdiag/matrix.h"
 
 #define LEFT 28			/* columns before the text */
 #define SHOWN 3			/* names in one line of text */
@@ -216,6 +217,66 @@ put_likeness(struct out *o, const struct probe *p)
 	out_c(o, "\n");
 }
 
+/* A column that no client has a cell in is left out. */
+static bool
+used(enum matrix_column m, const struct probe_seen *all)
+{
+	const struct client_row *row;
+
+	for (unsigned i = 0; (row = clients_row(i)) != NULL; i++)
+		if (matrix_cell(row, m, all).known)
+			return true;
+	return false;
+}
+
+#define CELL 16
+
+/* One line of the matrix, without blanks at its end. */
+static void
+put_cells(struct out *o, const char *left, const struct matrix_cell *cells, unsigned n,
+    bool color)
+{
+	out_fmt(o, "%-12s", left);
+	for (unsigned i = 0; i < n; i++) {
+		const char *c = cells[i].text;
+
+		out_fmt(o, " %s%s%s", color && cells[i].bad ? "\033[31m" : "", c,
+		    color && cells[i].bad ? "\033[0m" : "");
+		if (i + 1 < n)
+			out_fmt(o, "%*s", CELL - (int)strlen(c), "");
+	}
+	out_c(o, "\n");
+}
+
+static void
+put_matrix(struct out *o, const struct probe *p, bool color)
+{
+	const struct probe_seen *all = probe_seen(p, 0);
+	const struct client_row *row;
+	struct matrix_cell cells[3][MATRIX_N] = { 0 };
+	unsigned ms[MATRIX_N], n = 0;
+
+	for (unsigned m = 0; m < MATRIX_N; m++) {
+		if (!used(m, all))
+			continue;
+		(void)snprintf(cells[0][n].text, sizeof cells[0][n].text, "%s",
+		    matrix_title(m));
+		(void)snprintf(cells[1][n].text, sizeof cells[1][n].text, "%s",
+		    matrix_answer(m, all));
+		ms[n++] = m;
+	}
+	if (n == 0)
+		return;
+	out_c(o, "\nWhat clients make of it:\n");
+	put_cells(o, "", cells[0], n, false);
+	put_cells(o, "", cells[1], n, false);
+	for (unsigned i = 0; (row = clients_row(i)) != NULL; i++) {
+		for (unsigned k = 0; k < n; k++)
+			cells[2][k] = matrix_cell(row, ms[k], all);
+		put_cells(o, row->name, cells[2], n, color);
+	}
+}
+
 void
 probe_out_text(struct out *o, const struct probe *p, const char *url, bool color,
     unsigned width)
@@ -233,8 +294,10 @@ probe_out_text(struct out *o, const struct probe *p, const char *url, bool color
 	out_fmt(o, "\n%u faults, %u warnings, %u ok, %u unknown\n",
 	    probe_out_count(p, PROBE_FAULT), probe_out_count(p, PROBE_WARNING),
 	    probe_out_count(p, PROBE_OK), unknown);
-	if (v->legacy)
+	if (v->legacy) {
 		put_likeness(o, p);
+		put_matrix(o, p, color);
+	}
 }
 
 /* ---- JSON ---- */
@@ -344,6 +407,29 @@ put_text(struct out *o, bool *first, const char *name, const char *s)
 	out_json(o, str_c(s));
 }
 
+static void
+put_clients(struct out *o, const struct probe *p)
+{
+	const struct probe_seen *all = probe_seen(p, 0);
+	const struct client_row *row;
+
+	out_c(o, "  \"clients\": [");
+	for (unsigned i = 0; (row = clients_row(i)) != NULL; i++) {
+		bool first = true;
+
+		out_c(o, i ? ",\n    {" : "\n    {");
+		put_text(o, &first, "client", row->name);
+		for (unsigned m = 0; m < MATRIX_N; m++) {
+			struct matrix_cell c = matrix_cell(row, m, all);
+
+			if (c.known)
+				put_text(o, &first, matrix_title(m), c.text);
+		}
+		out_c(o, "}");
+	}
+	out_c(o, "],\n");
+}
+
 void
 probe_out_json(struct out *o, const struct probe *p, const char *url)
 {
@@ -376,7 +462,9 @@ probe_out_json(struct out *o, const struct probe *p, const char *url)
 		first = false;
 		put_scenario(o, p, id);
 	}
-	out_c(o, "],\n  \"same_as\": [");
+	out_c(o, "],\n");
+	put_clients(o, p);
+	out_c(o, "  \"same_as\": [");
 	for (unsigned i = 0; i < n; i++) {
 		out_fmt(o, "%s{\"name\": ", i ? ", " : "");
 		out_json(o, str_c(probe_known(ks[i])));

@@ -180,8 +180,8 @@ const char *
 clients_got_name(enum client_got got)
 {
 	static const char *const names[] = {
-		[GOT_STREAM] = "a stream", [GOT_END] = "a stream that ends",
-		[GOT_TYPE] = "200, no stream", [GOT_400] = "400", [GOT_401] = "401",
+		[GOT_STREAM] = "stays open", [GOT_END] = "ends",
+		[GOT_TYPE] = "no stream", [GOT_400] = "400", [GOT_401] = "401",
 		[GOT_404] = "404", [GOT_405] = "405", [GOT_409] = "409", [GOT_4XX] = "4xx",
 		[GOT_5XX] = "5xx", [GOT_NOTHING] = "no answer",
 	};

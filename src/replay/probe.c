@@ -53,7 +53,7 @@ initialize(struct act *a)
 	buf_init(&b, 1024);
 	(void)buf_adds(&b, STR("\"protocolVersion\":\""));
 	esc_json(&b, str_c(a->probe->o.protocol));
-	(void)buf_adds(&b, STR("\",\"capabilities\":{},\"clientInfo\":{\"name\":\"mcpdiag\","
+	(void)buf_adds(&b, STR("\",\"capabilities\":{},\"clientInfo\":{\"name\":\"mcpdiag-probe\","
 	    "\"version\":\"" MCPDIAG_VERSION "\"}"));
 	ask(a, HANDSHAKE, "POST", "initialize", buf_str(&b), STR_NONE, 0);
 	buf_fini(&b);

@@ -370,7 +370,7 @@ put_body(struct stream *s, struct buf *b, const char *method, struct str params,
 	if (flags & ASK_MODERN) {
 		(void)buf_adds(b, STR(",\"params\":{\"_meta\":{\"" META "protocolVersion\":\""
 		    MODERN "\",\"" META "clientCapabilities\":{},\"" META "clientInfo\":"
-		    "{\"name\":\"mcpdiag\",\"version\":\"" MCPDIAG_VERSION "\"}}"));
+		    "{\"name\":\"mcpdiag-probe\",\"version\":\"" MCPDIAG_VERSION "\"}}"));
 		if (params.n > 0)
 			(void)buf_addc(b, ',');
 		(void)buf_adds(b, params);
