@@ -4,30 +4,41 @@
 #include <string.h>
 
 #include "complain.h"
+#include "mcpdiag/crowd.h"
 #include "mcpdiag/probe.h"
+#include "mcpdiag/timeline.h"
 #include "mcpdiag/xmem.h"
 #include "opts.h"
 #include "output.h"
 #include "probe_out.h"
 #include "report.h"
+#include "selfcap.h"
 #include "target.h"
 
-#define MAX_IDLE 86400
+#define MAX_SECONDS 86400
+#define DURATION (10 * NS_S)
+#define CROWD "listeners"	/* its name among the scenarios */
 
 enum {
-	O_HEADER = OPT_OWN, O_INSECURE, O_TOKEN_FILE, O_EMIT_TOOL, O_IDLE, O_ONLY, O_FORMAT,
-	O_OUTPUT, O_FAIL_ON, O_COLOR, O_LIST_SCENARIOS,
+	O_HEADER = OPT_OWN, O_INSECURE, O_BEARER_FILE, O_BEARER_ENV, O_EMIT_TOOL, O_IDLE,
+	O_ONLY, O_CLIENT, O_LISTENERS, O_DURATION, O_WRITE, O_FORMAT, O_OUTPUT, O_FAIL_ON,
+	O_COLOR, O_LIST_SCENARIOS,
 };
 
 static const struct opt options[] = {
 	{ O_EMIT_TOOL, 0, "emit-tool", "NAME[=JSON]",
 	  "a tool whose call makes the server emit; it is called often" },
 	{ O_ONLY, 0, "only", "SCENARIO,...", "only these" },
-	{ O_LIST_SCENARIOS, 0, "list", NULL, "list the scenarios" },
+	{ O_LIST_SCENARIOS, 0, "list", NULL, "list the scenarios and the clients" },
 	{ O_IDLE, 0, "idle", "SECONDS", "leave a stream idle for so long, too" },
-	{ O_HEADER, 'H', "header", "'NAME: VALUE'", "a header of each request; @FILE: its lines" },
-	{ O_TOKEN_FILE, 0, "token-file", "FILE", "a bearer token; else MCPDIAG_TOKEN" },
-	{ O_INSECURE, 'k', "insecure", NULL, "any TLS certificate will do" },
+	{ O_LISTENERS, 0, "listeners", "K", "of one session, left alone for a while (2)" },
+	{ O_DURATION, 0, "duration", "SECONDS", "so long (10)" },
+	{ O_CLIENT, 0, "client", "NAME", "they are that client (eventsource); --list has them" },
+	{ O_HEADER, 'H', "header", "NAME: VALUE", "send it with each request; @FILE: its lines" },
+	{ O_BEARER_FILE, 0, "bearer-file", "FILE", "send the token in it as authorization" },
+	{ O_BEARER_ENV, 0, "bearer-env", "NAME", "that of an environment variable" },
+	{ O_INSECURE, 'k', "insecure", NULL, "take any certificate" },
+	{ O_WRITE, 'w', "write", "FILE", "write what was exchanged as a capture" },
 	{ O_FORMAT, 'T', "format", "FORMAT", "text (default) or json" },
 	{ O_OUTPUT, 'o', "output", "FILE", "write there instead of stdout" },
 	{ O_FAIL_ON, 0, "fail-on", "LEVEL", "exit 1 from: warning, error (default), none" },
@@ -48,10 +59,15 @@ struct run {
 	struct loop *loop;
 	struct probe *probe;
 	struct probe_opts o;
+	struct crowd *crowd;		/* while it is there */
+	struct crowd_opts c;
+	struct probe_report report;
+	bool crowded;			/* it is wanted */
+	struct selfcap *cap;
 	struct target target;
 	char *tool;
-	const char *path, *color;
-	bool json, fail, warnings;
+	const char *path, *color, *write;
+	bool json, fail, warnings, probed, stopped;
 };
 
 static int
@@ -64,22 +80,29 @@ usage(const char *option, const char *value, const char *want)
 static void
 list(void)
 {
+	printf("scenarios\n");
 	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++)
-		printf("%-18s %s\n", probe_name(id), probe_title(id));
+		printf("  %-18s %s\n", probe_name(id), probe_title(id));
+	printf("  %-18s listeners of one session, left alone for a while\n\nclients\n", CROWD);
+	for (unsigned i = 0; clients_row(i); i++)
+		printf("  %-18s %s\n", clients_row(i)->name, clients_row(i)->title);
 }
 
 static int
 set_only(struct run *r, const char *arg)
 {
-	const char *names[PROBE_N], *near;
+	const char *names[PROBE_N + 1], *near;
 	char word[64], text[128];
 	unsigned n = 0;
 
 	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++)
 		names[n++] = probe_name(id);
+	names[n++] = CROWD;
 	names[n] = NULL;
-	if (r->o.only == UINT64_MAX)
+	if (r->o.only == UINT64_MAX) {
 		r->o.only = 0;
+		r->crowded = false;
+	}
 	for (const char *p = arg;; p++) {
 		size_t len = strcspn(p, ",");
 		unsigned i = 0;
@@ -93,7 +116,10 @@ set_only(struct run *r, const char *arg)
 			    "mean %s?" : "no such scenario; --list has them", near ? near : "");
 			return usage("--only", word, text);
 		}
-		r->o.only |= UINT64_C(1) << (PROBE_HANDSHAKE + 1 + i);
+		if (i + 1 == n)
+			r->crowded = true;
+		else
+			r->o.only |= UINT64_C(1) << (PROBE_HANDSHAKE + 1 + i);
 		p += len;
 		if (*p == '\0')
 			return 0;
@@ -120,49 +146,112 @@ set_tool(struct run *r, const char *arg)
 }
 
 static int
+number(const char *option, const char *arg, uint64_t max, uint64_t *out)
+{
+	char text[64];
+
+	if (str_u64(str_c(arg), out) && *out > 0 && *out <= max)
+		return 0;
+	(void)snprintf(text, sizeof text, "give a number from 1 to %llu",
+	    (unsigned long long)max);
+	return usage(option, arg, text);
+}
+
+static int
+set_client(struct run *r, const char *arg)
+{
+	const char *names[32], *near;
+	char text[96];
+	unsigned n = 0;
+
+	r->c.client = clients_find(arg);
+	if (r->c.client)
+		return 0;
+	for (; n < 31 && clients_row(n); n++)
+		names[n] = clients_row(n)->name;
+	names[n] = NULL;
+	near = opts_nearest(arg, names);
+	(void)snprintf(text, sizeof text, near ? "no such client; did you mean %s?" :
+	    "no such client; --list has them", near ? near : "");
+	return usage("--client", arg, text);
+}
+
+static int
+set_format(struct run *r, const char *arg)
+{
+	r->json = strcmp(arg, "json") == 0;
+	if (r->json || strcmp(arg, "text") == 0)
+		return 0;
+	return usage("--format", arg, "it is text or json");
+}
+
+static int
+set_fail_on(struct run *r, const char *arg)
+{
+	r->warnings = strcmp(arg, "warning") == 0;
+	r->fail = strcmp(arg, "none") != 0;
+	if (!r->fail || r->warnings || strcmp(arg, "error") == 0)
+		return 0;
+	return usage("--fail-on", arg, "it is warning, error or none");
+}
+
+static int
+set_color(struct run *r, const char *arg)
+{
+	r->color = arg;
+	if (strcmp(arg, "auto") == 0 || strcmp(arg, "always") == 0 || strcmp(arg, "never") == 0)
+		return 0;
+	return usage("--color", arg, "it is auto, always or never");
+}
+
+static int
 set(struct run *r, int id, const char *arg)
 {
-	uint64_t n;
+	uint64_t n = 0;
+	int rc = 0;
 
 	switch (id) {
 	case O_HEADER:
 		return target_header(&r->target, "probe", arg);
-	case O_TOKEN_FILE:
+	case O_BEARER_FILE:
 		return target_token_file(&r->target, "probe", arg);
+	case O_BEARER_ENV:
+		return target_token_env(&r->target, "probe", arg);
 	case O_INSECURE:
 		r->o.client.insecure = true;
 		break;
 	case O_EMIT_TOOL:
 		return set_tool(r, arg);
 	case O_IDLE:
-		if (!str_u64(str_c(arg), &n) || n == 0 || n > MAX_IDLE)
-			return usage("--idle", arg, "give seconds, 1 to 86400");
+		rc = number("--idle", arg, MAX_SECONDS, &n);
 		r->o.idle = (ns_t)n * NS_S;
 		break;
+	case O_LISTENERS:
+		rc = number("--listeners", arg, CROWD_MAX, &n);
+		r->c.listeners = (unsigned)n;
+		break;
+	case O_DURATION:
+		rc = number("--duration", arg, MAX_SECONDS, &n);
+		r->c.duration = (ns_t)n * NS_S;
+		break;
+	case O_CLIENT:
+		return set_client(r, arg);
 	case O_ONLY:
 		return set_only(r, arg);
-	case O_FORMAT:
-		r->json = strcmp(arg, "json") == 0;
-		if (!r->json && strcmp(arg, "text") != 0)
-			return usage("--format", arg, "it is text or json");
+	case O_WRITE:
+		r->write = arg;
 		break;
+	case O_FORMAT:
+		return set_format(r, arg);
 	case O_OUTPUT:
 		r->path = arg;
 		break;
 	case O_FAIL_ON:
-		r->warnings = strcmp(arg, "warning") == 0;
-		r->fail = strcmp(arg, "none") != 0;
-		if (r->fail && !r->warnings && strcmp(arg, "error") != 0)
-			return usage("--fail-on", arg, "it is warning, error or none");
-		break;
+		return set_fail_on(r, arg);
 	case O_COLOR:
-		r->color = arg;
-		if (strcmp(arg, "auto") != 0 && strcmp(arg, "always") != 0 &&
-		    strcmp(arg, "never") != 0)
-			return usage("--color", arg, "it is auto, always or never");
-		break;
+		return set_color(r, arg);
 	}
-	return 0;
+	return rc;
 }
 
 static int
@@ -189,14 +278,49 @@ parse(struct run *r, int argc, char **argv)
 
 /* ---- the run ---- */
 
+/* Both are over. */
+static void
+look(struct run *r)
+{
+	if (r->probed && (r->crowd == NULL || crowd_seen(r->crowd)->over))
+		loop_stop(r->loop);
+}
+
+static void
+on_crowd(void *arg)
+{
+	look(arg);
+}
+
+static void
+begin_crowd(struct run *r)
+{
+	struct errmsg em;
+
+	r->c.url = r->target.url;
+	r->c.headers = r->target.headers;
+	r->c.n_headers = r->target.n_headers;
+	r->c.tool = r->o.emit_tool;
+	r->c.args = r->o.emit_args;
+	r->c.http = r->o.client;
+	/* Who is no EventSource has one stream only. */
+	if (r->c.listeners == 0)
+		r->c.listeners = r->c.client->all ? 2 : 1;
+	r->crowd = crowd_new(r->loop, &r->c, on_crowd, r, &em);
+	if (r->crowd)
+		crowd_start(r->crowd);
+}
+
 static void
 on_each(void *arg, enum probe_id id)
 {
-	const struct run *r = arg;
+	struct run *r = arg;
 
 	if (target_tells())
 		fprintf(stderr, "\r\033[K%s", id + 1 < PROBE_N ? probe_name(id + 1) : "");
-	(void)r;
+	if (id == PROBE_HANDSHAKE && r->crowded && !r->stopped &&
+	    probe_server(r->probe)->legacy)
+		begin_crowd(r);
 }
 
 static void
@@ -205,8 +329,9 @@ on_done(void *arg)
 	struct run *r = arg;
 
 	if (target_tells())
-		fprintf(stderr, "\r\033[K");
-	loop_stop(r->loop);
+		fprintf(stderr, "\r\033[K%s", r->crowd ? CROWD : "");
+	r->probed = true;
+	look(r);
 }
 
 static void
@@ -216,7 +341,10 @@ on_signal(void *arg, int sig)
 
 	/* The second one ends the program at once. */
 	(void)signal(sig, SIG_DFL);
+	r->stopped = true;
 	probe_stop(r->probe);
+	if (r->crowd)
+		crowd_stop(r->crowd);
 }
 
 /* A sentence on why there is nothing to probe. */
@@ -256,11 +384,12 @@ report(struct run *r)
 		complain("mcpdiag probe: %s", em.text);
 		return STATUS_ENVIRONMENT;
 	}
+	r->report.color = report_color(r->color, &o);
+	r->report.width = report_width(&o);
 	if (r->json)
-		probe_out_json(&o.out, r->probe, r->target.url);
+		probe_out_json(&o.out, &r->report);
 	else
-		probe_out_text(&o.out, r->probe, r->target.url, report_color(r->color, &o),
-		    report_width(&o));
+		probe_out_text(&o.out, &r->report);
 	rc = output_done(&o, &em);
 	output_fini(&o);
 	if (rc < 0) {
@@ -269,40 +398,70 @@ report(struct run *r)
 	}
 	if (rc > 0)
 		return STATUS_PIPE;
-	return r->fail && (probe_out_count(r->probe, PROBE_FAULT) > 0 || (r->warnings &&
-	    probe_out_count(r->probe, PROBE_WARNING) > 0)) ? STATUS_FOUND : STATUS_CLEAN;
+	return r->fail && (probe_out_count(&r->report, PROBE_FAULT) > 0 || (r->warnings &&
+	    probe_out_count(&r->report, PROBE_WARNING) > 0)) ? STATUS_FOUND : STATUS_CLEAN;
+}
+
+/* What the listeners saw, and what the rules say to it: theirs is the session
+ * of a client; those of the scenarios are strange on purpose. */
+static int
+conclude(struct run *r)
+{
+	struct errmsg em;
+
+	r->report.probe = r->probe;
+	r->report.url = r->target.url;
+	r->report.crowded = r->crowd != NULL;
+	r->report.client = r->c.client->name;
+	if (r->crowd)
+		r->report.crowd = *crowd_seen(r->crowd);
+	/* Its connections are closed before the record is. */
+	crowd_free(r->crowd);
+	r->crowd = NULL;
+	if (selfcap_end(r->cap, &em) < 0) {
+		complain("mcpdiag probe: %s", em.text);
+		return STATUS_ENVIRONMENT;
+	}
+	r->report.timeline = pipeline_timeline(selfcap_pipeline(r->cap));
+	return 0;
 }
 
 static int
 probe(struct run *r)
 {
-	struct errmsg em;
+	struct selfcap_opts so = { .pipeline = { .all_detectors = true }, .file = r->write,
+		.application = "mcpdiag probe " MCPDIAG_VERSION };
+	struct errmsg em = { "" };
 	int rc = STATUS_ENVIRONMENT;
 
 	(void)signal(SIGPIPE, SIG_IGN);
+	limits_init(&so.pipeline.limits);
 	r->loop = loop_new(&em);
-	if (r->loop == NULL)
-		goto out;
+	r->cap = r->loop ? selfcap_new(r->loop, &so, &em) : NULL;
 	r->o.url = r->target.url;
 	r->o.headers = r->target.headers;
 	r->o.n_headers = r->target.n_headers;
-	r->probe = probe_new(r->loop, &r->o, on_each, on_done, r, &em);
-	if (r->probe == NULL || loop_signal(r->loop, SIGINT, on_signal, r, &em) != 0 ||
-	    loop_signal(r->loop, SIGTERM, on_signal, r, &em) != 0)
-		goto out;
-	probe_start(r->probe);
-	loop_run(r->loop);
-	rc = STATUS_CLEAN;
-	if (probe_server(r->probe)->reached) {
-		rc = report(r);
-	} else {
-		unreachable(r);
-		rc = STATUS_TARGET;
+	if (r->cap) {
+		r->o.client.witness = selfcap_witness(r->cap);
+		r->probe = probe_new(r->loop, &r->o, on_each, on_done, r, &em);
 	}
-out:
-	if (rc == STATUS_ENVIRONMENT && r->probe == NULL)
+	if (r->probe == NULL || loop_signal(r->loop, SIGINT, on_signal, r, &em) != 0 ||
+	    loop_signal(r->loop, SIGTERM, on_signal, r, &em) != 0) {
 		complain("mcpdiag probe: %s", em.text);
+	} else {
+		probe_start(r->probe);
+		loop_run(r->loop);
+		rc = conclude(r);
+		if (rc == 0 && !probe_server(r->probe)->reached) {
+			unreachable(r);
+			rc = STATUS_TARGET;
+		} else if (rc == 0) {
+			rc = report(r);
+		}
+	}
+	crowd_free(r->crowd);
 	probe_free(r->probe);
+	selfcap_free(r->cap);
 	loop_free(r->loop);
 	return rc;
 }
@@ -310,13 +469,13 @@ out:
 static int
 run(const struct command *cmd, int argc, char **argv)
 {
-	struct run r = { .cmd = cmd, .fail = true };
+	struct run r = { .cmd = cmd, .fail = true, .crowded = true };
 	int rc;
 
 	probe_opts_init(&r.o);
+	r.c.client = clients_find("eventsource");
+	r.c.duration = DURATION;
 	rc = parse(&r, argc, argv);
-	if (rc == 0)
-		rc = target_token(&r.target, "probe");
 	if (rc == 0)
 		rc = probe(&r);
 	target_fini(&r.target);

@@ -13,12 +13,6 @@ static const char *const words[] = {
 	[PROBE_UNKNOWN] = "unknown",
 };
 
-const char *
-probe_out_verdict(enum probe_verdict v)
-{
-	return words[v];
-}
-
 static struct probe_result
 judged(const struct probe *p, enum probe_id id)
 {
@@ -31,13 +25,35 @@ chosen(const struct probe *p, enum probe_id id)
 	return probe_seen(p, id)->why != PROBE_NOT_CHOSEN;
 }
 
-unsigned
-probe_out_count(const struct probe *p, enum probe_verdict v)
+/* What the rules say to the listeners' session, from *i on; NULL: no more. */
+static const struct finding *
+next_finding(const struct probe_report *r, uint32_t *i)
 {
+	const struct finding *f;
+
+	while (r->crowded && (f = timeline_finding(r->timeline, (*i)++)) != NULL) {
+		const struct tl_session *s = timeline_session_n(r->timeline, f->session);
+
+		/* Those of the scenarios are strange on purpose. */
+		if (f->severity >= SEV_WARNING && !f->remark && s && s->client &&
+		    strncmp(s->client, "mcpdiag-probe", 13) != 0)
+			return f;
+	}
+	return NULL;
+}
+
+unsigned
+probe_out_count(const struct probe_report *r, enum probe_verdict v)
+{
+	const struct finding *f;
 	unsigned n = 0;
+	uint32_t i = 0;
 
 	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++)
-		n += chosen(p, id) && judged(p, id).verdict == v;
+		n += chosen(r->probe, id) && judged(r->probe, id).verdict == v;
+	n += r->crowded && crowd_judge(&r->crowd).verdict == v;
+	while ((f = next_finding(r, &i)) != NULL)
+		n += v == (f->severity == SEV_ERROR ? PROBE_FAULT : PROBE_WARNING);
 	return n;
 }
 
@@ -277,26 +293,63 @@ put_matrix(struct out *o, const struct probe *p, bool color)
 	}
 }
 
-void
-probe_out_text(struct out *o, const struct probe *p, const char *url, bool color,
-    unsigned width)
+static void
+put_wire(struct out *o, struct str s, unsigned width)
 {
-	const struct probe_server *v = probe_server(p);
-	unsigned unknown = probe_out_count(p, PROBE_UNKNOWN);
+	struct buf b;
 
-	put_server(o, v, url);
+	buf_init(&b, 16384);
+	esc_text(&b, s, 4096);
+	(void)buf_addc(&b, '\0');
+	wrap(o, b.p, width);
+	buf_fini(&b);
+}
+
+static void
+put_crowd(struct out *o, const struct probe_report *r)
+{
+	struct probe_result j = crowd_judge(&r->crowd);
+	const struct finding *f;
+	uint32_t i = 0;
+
+	out_fmt(o, "%s%-8s%s %-18s ", r->color ? color_of(j.verdict) : "", words[j.verdict],
+	    r->color ? "\033[0m" : "", "listeners");
+	wrap(o, j.say, r->width);
+	if (*j.note) {
+		out_fmt(o, "%*s", LEFT, "");
+		wrap(o, j.note, r->width);
+	}
+	out_fmt(o, "%*s%s: %u GETs, %u streams, %u ended, %u refused, %u messages\n", LEFT, "",
+	    r->client, r->crowd.gets, r->crowd.streams, r->crowd.ended, r->crowd.refused,
+	    r->crowd.messages);
+	while ((f = next_finding(r, &i)) != NULL) {
+		out_fmt(o, "%*s%s %s%s%s: ", LEFT, "", severity_name(f->severity), f->detector,
+		    f->variant ? "/" : "", f->variant ? f->variant : "");
+		put_wire(o, f->title, r->width);
+	}
+}
+
+void
+probe_out_text(struct out *o, const struct probe_report *r)
+{
+	const struct probe *p = r->probe;
+	const struct probe_server *v = probe_server(p);
+
+	put_server(o, v, r->url);
 	if (!v->legacy && !v->modern)
 		return;
 	out_c(o, "\n");
 	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++)
 		if (chosen(p, id))
-			put_row(o, p, id, color, width);
+			put_row(o, p, id, r->color, r->width);
+	if (r->crowded)
+		put_crowd(o, r);
 	out_fmt(o, "\n%u faults, %u warnings, %u ok, %u unknown\n",
-	    probe_out_count(p, PROBE_FAULT), probe_out_count(p, PROBE_WARNING),
-	    probe_out_count(p, PROBE_OK), unknown);
+	    probe_out_count(r, PROBE_FAULT), probe_out_count(r, PROBE_WARNING),
+	    probe_out_count(r, PROBE_OK), probe_out_count(r, PROBE_UNKNOWN));
 	if (v->legacy) {
 		put_likeness(o, p);
-		put_matrix(o, p, color);
+		put_matrix(o, p, r->color);
 	}
 }
 
@@ -430,15 +483,65 @@ put_clients(struct out *o, const struct probe *p)
 	out_c(o, "],\n");
 }
 
-void
-probe_out_json(struct out *o, const struct probe *p, const char *url)
+static void
+put_finding(struct out *o, const struct finding *f)
 {
+	bool first = true;
+
+	out_c(o, "{");
+	put_text(o, &first, "detector", f->detector);
+	key(o, &first, "variant");
+	out_json(o, str_c(f->variant));
+	put_text(o, &first, "severity", severity_name(f->severity));
+	put_text(o, &first, "confidence", confidence_name(f->confidence));
+	put_number(o, &first, "count", f->count);
+	key(o, &first, "title");
+	out_json(o, f->title);
+	key(o, &first, "why");
+	out_json(o, f->why);
+	key(o, &first, "fix");
+	out_json(o, f->fix);
+	out_c(o, "}");
+}
+
+static void
+put_listeners(struct out *o, const struct probe_report *r)
+{
+	struct probe_result j = crowd_judge(&r->crowd);
+	const struct finding *f;
+	bool first = true, none = true;
+	uint32_t i = 0;
+
+	out_c(o, "  \"listeners\": {");
+	put_text(o, &first, "client", r->client);
+	put_number(o, &first, "listeners", r->crowd.listeners);
+	put_text(o, &first, "verdict", words[j.verdict]);
+	put_text(o, &first, "observed", j.say);
+	put_text(o, &first, "note", j.note);
+	put_number(o, &first, "gets", r->crowd.gets);
+	put_number(o, &first, "streams", r->crowd.streams);
+	put_number(o, &first, "ended", r->crowd.ended);
+	put_number(o, &first, "refused", r->crowd.refused);
+	put_number(o, &first, "messages", r->crowd.messages);
+	out_c(o, ",\n    \"findings\": [");
+	while ((f = next_finding(r, &i)) != NULL) {
+		out_c(o, none ? "\n      " : ",\n      ");
+		put_finding(o, f);
+		none = false;
+	}
+	out_c(o, "]},\n");
+}
+
+void
+probe_out_json(struct out *o, const struct probe_report *r)
+{
+	const struct probe *p = r->probe;
 	const struct probe_server *v = probe_server(p);
 	unsigned ks[64], ns[64], n = candidates(p, ks, ns, 64);
 	bool first = true;
 
 	out_c(o, "{\"schema\": \"mcpdiag-probe/1\",\n  \"url\": ");
-	out_json(o, str_c(url));
+	out_json(o, str_c(r->url));
 	out_c(o, ",\n  \"server\": {");
 	put_bool(o, &first, "reached", v->reached);
 	put_number(o, &first, "status", v->status);
@@ -452,7 +555,7 @@ probe_out_json(struct out *o, const struct probe *p, const char *url)
 	out_c(o, "},\n  \"counts\": {");
 	first = true;
 	for (unsigned i = PROBE_OK; i <= PROBE_UNKNOWN; i++)
-		put_number(o, &first, words[i], probe_out_count(p, i));
+		put_number(o, &first, words[i], probe_out_count(r, i));
 	out_c(o, "},\n  \"scenarios\": [\n");
 	first = true;
 	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++) {
@@ -463,6 +566,8 @@ probe_out_json(struct out *o, const struct probe *p, const char *url)
 		put_scenario(o, p, id);
 	}
 	out_c(o, "],\n");
+	if (r->crowded)
+		put_listeners(o, r);
 	put_clients(o, p);
 	out_c(o, "  \"same_as\": [");
 	for (unsigned i = 0; i < n; i++) {

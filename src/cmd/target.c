@@ -128,18 +128,19 @@ target_token_file(struct target *t, const char *command, const char *path)
 	rest = buf_str(&b);
 	if (rc == 0)
 		rc = add_token(t, command, take_line(&rest));
-	t->token = true;
 	buf_fini(&b);
 	return rc;
 }
 
 int
-target_token(struct target *t, const char *command)
+target_token_env(struct target *t, const char *command, const char *name)
 {
-	const char *token = getenv("MCPDIAG_TOKEN");
+	const char *token = getenv(name);
 
-	if (t->token || token == NULL || *token == '\0')
-		return 0;
+	if (token == NULL) {
+		complain("mcpdiag %s: --bearer-env %s: there is no such variable", command, name);
+		return STATUS_USAGE;
+	}
 	return add_token(t, command, str_c(token));
 }
 

@@ -13,7 +13,6 @@ struct target {
 	const char *url;
 	struct str *headers;	/* "Name: value", owned */
 	uint32_t n_headers, cap_headers;
-	bool token;		/* --token-file was given */
 };
 
 /* All of these: 0, or an exit status after a message that names the command. */
@@ -22,8 +21,8 @@ struct target {
 int target_header(struct target *, const char *command, const char *arg);
 /* Authorization: Bearer, from the first line of a file. */
 int target_token_file(struct target *, const char *command, const char *path);
-/* The same from MCPDIAG_TOKEN, when there was no file. */
-int target_token(struct target *, const char *command);
+/* The same from that variable of the environment. */
+int target_token_env(struct target *, const char *command, const char *name);
 /* The one operand there must be. */
 int target_url(struct target *, const char *command, int n, char **operands);
 void target_fini(struct target *);
