@@ -360,8 +360,8 @@ unreachable(const struct run *r)
 		complain("mcpdiag probe: %s: no answer to initialize within %lld s", url,
 		    (long long)(r->o.answer / NS_S));
 	else if (v->status == 401 || v->status == 403)
-		complain("mcpdiag probe: %s: %u, it wants authorization; --token-file FILE or "
-		    "MCPDIAG_TOKEN has the bearer token", url, v->status);
+		complain("mcpdiag probe: %s: %u, it wants authorization; --bearer-file FILE or "
+		    "--bearer-env NAME has the token", url, v->status);
 	else if (v->status / 100 == 3)
 		complain("mcpdiag probe: %s: %u, it is at %s; redirects are not followed", url,
 		    v->status, *v->location ? v->location : "(no Location)");

@@ -49,19 +49,38 @@ static const struct known {
 	    [PROBE_UNKNOWN_CURSOR] = OUT_OPEN, [PROBE_FINISHED_POST] = OUT_OPEN,
 	    [PROBE_POST_RESUME] = OUT_RESUMED, [PROBE_MAKE_BEFORE_BREAK] = OUT_LAST,
 	    [PROBE_PRIMARY_DIES] = OUT_LAST, [PROBE_MANY_GETS] = OUT_LIMIT } },
-	{ "TypeScript SDK up to 1.22", { CONFLICTS, [PROBE_RESUME_LIVE] = OUT_LAST } },
-	{ "TypeScript SDK 1.23-1.24", { CONFLICTS, [PROBE_RESUME_LIVE] = OUT_CONFLICT,
-	    [PROBE_RESUME] = OUT_RESUMED | OUT_OPEN } },
-	{ "TypeScript SDK 1.25-1.29", { CONFLICTS, [PROBE_RESUME_LIVE] = OUT_CONFLICT,
-	    [PROBE_RESUME] = OUT_LOCKED } },
-	{ "TypeScript SDK from 1.30, a store that looks up", { CONFLICTS,
-	    [PROBE_RESUME_LIVE] = OUT_CONFLICT, [PROBE_RESUME] = OUT_RESUMED } },
-	{ "TypeScript SDK from 1.30, a plain store", { CONFLICTS,
-	    [PROBE_RESUME_LIVE] = OUT_REPLACED | OUT_REPLAYED,
-	    [PROBE_RESUME] = OUT_RESUMED | OUT_OPEN } },
+	/* Measured with 1.23.1, 1.29.0 and 1.32.2; a plain store is one without
+	 * getStreamIdForEventId(), as the SDK's example is. */
+	{ "TypeScript SDK, no event store", { CONFLICTS, [PROBE_UNKNOWN_CURSOR] = OUT_OPEN,
+	    [PROBE_MAKE_BEFORE_BREAK] = OUT_CONFLICT } },
+#define TS_PLAIN CONFLICTS, [PROBE_UNKNOWN_CURSOR] = OUT_OPEN, \
+	[PROBE_FINISHED_POST] = OUT_OPEN
+#define TS_CHECKED CONFLICTS, [PROBE_UNKNOWN_CURSOR] = OUT_BAD, \
+	[PROBE_FINISHED_POST] = OUT_OPEN, [PROBE_RESUME_LIVE] = OUT_CONFLICT, \
+	[PROBE_MAKE_BEFORE_BREAK] = OUT_CONFLICT
+	{ "TypeScript SDK up to 1.24, a plain store", { TS_PLAIN,
+	    [PROBE_RESUME_LIVE] = OUT_LAST, [PROBE_RESUME] = OUT_OPEN,
+	    [PROBE_POST_RESUME] = OUT_MUTE, [PROBE_MAKE_BEFORE_BREAK] = OUT_MUTE } },
+	{ "TypeScript SDK 1.25-1.29, a plain store", { TS_PLAIN,
+	    [PROBE_RESUME_LIVE] = OUT_LAST, [PROBE_RESUME] = OUT_RESUMED,
+	    [PROBE_POST_RESUME] = OUT_RESUMED, [PROBE_MAKE_BEFORE_BREAK] = OUT_MUTE } },
+	{ "TypeScript SDK from 1.30, a plain store", { TS_PLAIN,
+	    [PROBE_RESUME_LIVE] = OUT_REPLACED | OUT_REPLAYED, [PROBE_RESUME] = OUT_RESUMED,
+	    [PROBE_POST_RESUME] = OUT_RESUMED, [PROBE_MAKE_BEFORE_BREAK] = OUT_REPLACED } },
+	{ "TypeScript SDK 1.23-1.24, a store that looks up", { TS_CHECKED,
+	    [PROBE_RESUME] = OUT_OPEN, [PROBE_POST_RESUME] = OUT_MUTE } },
+	{ "TypeScript SDK 1.25-1.29, a store that looks up", { TS_CHECKED,
+	    [PROBE_RESUME] = OUT_LOCKED, [PROBE_POST_RESUME] = OUT_RESUMED } },
+	{ "TypeScript SDK from 1.30, a store that looks up", { TS_CHECKED,
+	    [PROBE_RESUME] = OUT_RESUMED, [PROBE_POST_RESUME] = OUT_RESUMED } },
+	/* Measured with 1.30.0 and 2.3.0. */
 	{ "Python SDK, an event store", { CONFLICTS,
-	    [PROBE_RESUME_LIVE] = OUT_CLOSES | OUT_EMPTY } },
-	{ "Python SDK, no event store", { CONFLICTS, [PROBE_UNKNOWN_CURSOR] = OUT_ERROR } },
+	    [PROBE_RESUME_LIVE] = OUT_CLOSES | OUT_EMPTY, [PROBE_RESUME] = OUT_RESUMED,
+	    [PROBE_UNKNOWN_CURSOR] = OUT_EMPTY, [PROBE_FINISHED_POST] = OUT_OPEN,
+	    [PROBE_POST_RESUME] = OUT_RESUMED, [PROBE_MAKE_BEFORE_BREAK] = OUT_EMPTY } },
+	{ "Python SDK, no event store", { CONFLICTS, [PROBE_UNKNOWN_CURSOR] = OUT_ERROR,
+	    [PROBE_MAKE_BEFORE_BREAK] = OUT_CONFLICT } },
+	/* From here on as read in their source. */
 	{ "Go SDK, no event store", { CONFLICTS, [PROBE_UNKNOWN_CURSOR] = OUT_BAD } },
 	{ "Go SDK, an event store", { CONFLICTS, [PROBE_RESUME_LIVE] = OUT_CONFLICT } },
 	{ "Java SDK up to 2.0.1", { [PROBE_TWO_GETS] = OUT_LAST,
