@@ -1,0 +1,744 @@
+#include "mcpdiag/player.h"
+
+#include <stdlib.h>
+
+#include "mcpdiag/esource.h"
+#include "mcpdiag/xmem.h"
+#include "player_priv.h"
+
+void
+player_opts_init(struct player_opts *o)
+{
+	*o = (struct player_opts){ .speed = 1, .connect_timeout = 10 * NS_S,
+		.answer_timeout = 30 * NS_S, .message = 1 << 20 };
+	client_opts_init(&o->client);
+}
+
+struct str
+player_keep(struct player *p, struct str s)
+{
+	struct strings *k;
+	char *text;
+
+	if (s.p == NULL)
+		return STR_NONE;
+	k = xmalloc(sizeof *k + s.n + 1);
+	k->next = p->kept;
+	p->kept = k;
+	text = (char *)(k + 1);
+	if (s.n > 0)
+		memcpy(text, s.p, s.n);
+	text[s.n] = '\0';
+	return str_of(text, s.n);
+}
+
+ns_t
+player_now(const struct player *p)
+{
+	return loop_mono(p->loop) - p->start;
+}
+
+static ns_t
+scaled(const struct player *p, ns_t t)
+{
+	double v = p->opts.speed > 0 ? (double)t / p->opts.speed : 0;
+
+	return v < (double)INT64_MAX / 2 ? (ns_t)v : INT64_MAX / 2;
+}
+
+/* A time of the capture, with the pauses between requests cut. */
+static ns_t
+timetable(const struct player *p, ns_t t)
+{
+	uint32_t from = 0, to = p->n;
+	ns_t more;
+
+	while (from < to) {		/* the last that is not later */
+		uint32_t mid = from + (to - from) / 2;
+
+		if (p->lives[mid]->x.plan->at <= t)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	if (from == 0)
+		return 0;
+	more = t - p->lives[from - 1]->x.plan->at;
+	if (p->opts.max_wait > 0 && more > p->opts.max_wait)
+		more = p->opts.max_wait;
+	return p->at[from - 1] + more;
+}
+
+static struct live *
+of(const struct player *p, uint32_t n)
+{
+	return n ? p->lives[n - 1] : NULL;
+}
+
+/* ---- what waits for what ---- */
+
+static bool
+may_come(const struct live *l)
+{
+	return l->x.state == PLAYED_WAITING || l->x.state == PLAYED_RUNNING;
+}
+
+static bool
+is_json(const struct live *l)
+{
+	return content_type_is(l->x.type, STR("application/json"));
+}
+
+/* Whether a handshake has given what others need. */
+static bool
+has_session(const struct live *h)
+{
+	if (h->x.plan->legacy)
+		return h->endpoint.n > 0;
+	return h->x.status >= 200 && h->x.status < 300 && (h->x.is_stream || is_json(h)) &&
+	    (h->x.state == PLAYED_RUNNING || h->n_answers > 0);
+}
+
+static bool
+is_answered(const struct live *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->x.plan->n_msgs; i++)
+		n += l->x.plan->msgs[i].kind == EV_MSG_REQUEST;
+	return l->x.is_stream && l->n_answers >= n;
+}
+
+static bool
+gave(const struct live *g, const struct plan_x *x)
+{
+	return g->x.n_ids >= (x->last_given ? 1 : x->given);
+}
+
+/* Of those that it waits for, the first that has not come and may. */
+static struct live *
+blocker(const struct live *l)
+{
+	const struct player *p = l->player;
+	const struct plan_x *x = l->x.plan;
+	struct live *h = of(p, x->handshake), *prev = of(p, x->prev),
+	    *after = of(p, x->after), *g = of(p, x->giver), *a = of(p, x->asker);
+
+	if (h && may_come(h) && !has_session(h))
+		return h;
+	if (prev && may_come(prev))
+		return prev;
+	if (after && may_come(after) && !is_answered(after))
+		return after;
+	if (g && may_come(g) && !gave(g, x))
+		return g;
+	if (a && may_come(a) && a->n_asked < x->asked)
+		return a;
+	return NULL;
+}
+
+/* Why it cannot be played although nothing is to come any more. */
+static enum played
+hindrance(const struct live *l)
+{
+	const struct player *p = l->player;
+	const struct plan_x *x = l->x.plan;
+	const struct live *h = of(p, x->handshake), *prev = of(p, x->prev),
+	    *a = of(p, x->asker);
+
+	if (h && !has_session(h))
+		return PLAYED_NO_SESSION;
+	if (prev && (prev->x.state != PLAYED_DONE || prev->x.left))
+		return PLAYED_STILL_OPEN;
+	if (a && a->n_asked < x->asked)
+		return PLAYED_NOT_ASKED;
+	return PLAYED_DONE;
+}
+
+static void
+make_ready(struct player *p, struct live *l)
+{
+	l->on = NULL;
+	l->next = NULL;
+	*p->ready_end = l;
+	p->ready_end = &l->next;
+}
+
+static void
+wake(struct live *l)
+{
+	struct live *w = l->waiters, *next;
+
+	l->waiters = NULL;
+	for (; w; w = next) {
+		next = w->next;
+		make_ready(l->player, w);
+	}
+}
+
+static void
+give_up(struct live *l, enum played why)
+{
+	l->x.state = why;
+	wake(l);
+}
+
+static void
+on_timer(void *arg)
+{
+	struct live *l = arg;
+	struct player *p = l->player;
+
+	if (l->gap_runs) {
+		l->gap_runs = false;
+		p->n_gaps--;
+		make_ready(p, l);
+		player_progress(l);
+		return;
+	}
+	if (l->x.state != PLAYED_RUNNING)
+		return;
+	if (l->is_short && l->x.plan->kind == PLAN_GET && !l->leaves) {
+		/* Some servers say nothing before the first event. */
+		player_progress(l);
+		return;
+	}
+	if (l->is_short && l->x.plan->kind != PLAN_GET) {
+		l->x.how = CLIENT_TIMEOUT;
+		l->x.why = STR("no whole answer in time");
+		live_leave(l);
+		return;
+	}
+	l->leaving = true;
+	l->next = p->leaving;
+	p->leaving = l;
+	player_progress(l);
+}
+
+static void
+set_timer(struct live *l, ns_t after)
+{
+	if (l->timer == NULL)
+		l->timer = loop_timer_new(l->player->loop, on_timer, l);
+	loop_timer_set(l->timer, after);
+}
+
+/* It stays as long as the capture's client did; without waiting, to the end. */
+static bool
+time_leave(struct live *l, ns_t within)
+{
+	const struct player *p = l->player;
+	const struct plan_x *x = l->x.plan;
+	ns_t after;
+
+	if (x->leave < 0 || p->opts.speed <= 0)
+		return false;
+	after = l->x.sent + scaled(p, timetable(p, x->leave) - timetable(p, x->at)) -
+	    player_now(p);
+	if (after > within)
+		return false;
+	l->leaves = true;
+	set_timer(l, after);
+	return true;
+}
+
+static void
+send_it(struct live *l)
+{
+	struct player *p = l->player;
+
+	l->x.sent = player_now(p);
+	if (l->x.due < 0)
+		l->x.due = l->x.sent;
+	if (!live_send(l)) {
+		give_up(l, PLAYED_UNSENDABLE);
+		return;
+	}
+	l->x.state = PLAYED_RUNNING;
+	l->is_short = true;
+	p->n_short++;
+	p->n_short_of[l->x.plan->client]++;
+	if (l->x.plan->kind != PLAN_GET || !time_leave(l, p->opts.answer_timeout))
+		set_timer(l, p->opts.answer_timeout);
+}
+
+static void
+attempt(struct live *l)
+{
+	struct player *p = l->player;
+	const struct live *prev = of(p, l->x.plan->prev);
+	struct live *b;
+	enum played no;
+
+	if (l->x.state != PLAYED_WAITING)
+		return;
+	b = blocker(l);
+	if (b) {
+		l->on = b;
+		l->next = b->waiters;
+		b->waiters = l;
+		return;
+	}
+	no = hindrance(l);
+	if (no != PLAYED_DONE) {
+		give_up(l, no);
+		return;
+	}
+	if (prev && l->x.due < 0) {
+		ns_t gap = p->opts.max_wait > 0 && l->x.plan->gap > p->opts.max_wait ?
+		    p->opts.max_wait : l->x.plan->gap;
+
+		l->x.due = prev->x.end + scaled(p, gap);
+		if (l->x.due > player_now(p)) {
+			l->gap_runs = true;
+			p->n_gaps++;
+			set_timer(l, l->x.due - player_now(p));
+			return;
+		}
+	}
+	send_it(l);
+}
+
+/* Those that wait for something that may go on for ever. */
+static bool
+give_up_waiting(struct player *p)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct live *l = p->lives[i], **at;
+
+		if (l->x.state != PLAYED_WAITING || l->on == NULL ||
+		    l->on->x.state != PLAYED_RUNNING)
+			continue;
+		for (at = &l->on->waiters; *at != l; at = &(*at)->next)
+			;
+		*at = l->next;
+		l->x.state = l->on->x.plan->n == l->x.plan->prev ? PLAYED_STILL_OPEN :
+		    l->on->x.plan->n == l->x.plan->asker ? PLAYED_NOT_ASKED :
+		    PLAYED_NO_ANSWER;
+		l->on = NULL;
+		any = true;
+		wake(l);
+	}
+	return any;
+}
+
+static void
+stop_all(struct player *p)
+{
+	p->over = true;
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct live *l = p->lives[i];
+
+		if (l->x.state == PLAYED_RUNNING)
+			live_leave(l);
+		else if (l->x.state == PLAYED_WAITING)
+			l->x.state = PLAYED_OVER;
+	}
+	loop_timer_set(p->timer, 0);
+}
+
+/* Behind the timetable, once nothing is under way: true when there may be more
+ * to do. */
+static bool
+wind_up(struct player *p)
+{
+	if (!p->ending || p->n_short > 0 || p->n_gaps > 0)
+		return false;
+	if (give_up_waiting(p))
+		return true;
+	stop_all(p);
+	return false;
+}
+
+/* Streams whose time is up are left, but not before the answers that the same
+ * client had by then: sped up, these may come late.  Whether there were any. */
+static bool
+leave_those(struct player *p)
+{
+	struct live **at = &p->leaving, *l;
+	bool any = false;
+
+	while ((l = *at) != NULL) {
+		if (p->n_short_of[l->x.plan->client] > l->is_short) {
+			at = &l->next;
+			continue;
+		}
+		*at = l->next;
+		if (l->x.state == PLAYED_RUNNING) {
+			live_leave(l);
+			any = true;
+		}
+	}
+	return any;
+}
+
+/* Whoever may go on, does; from one place, so that nothing recurses. */
+static void
+settle(struct player *p)
+{
+	if (p->settling || p->over)
+		return;
+	p->settling = true;
+	do {
+		struct live *l;
+
+		while ((l = p->ready) != NULL) {
+			p->ready = l->next;
+			if (p->ready == NULL)
+				p->ready_end = &p->ready;
+			attempt(l);
+		}
+	} while (leave_those(p) || wind_up(p));
+	p->settling = false;
+}
+
+/* It is no longer one whose answer comes soon. */
+static void
+not_short(struct live *l)
+{
+	if (!l->is_short)
+		return;
+	l->is_short = false;
+	l->player->n_short--;
+	l->player->n_short_of[l->x.plan->client]--;
+	if (l->timer)
+		loop_timer_clear(l->timer);
+}
+
+/* Nothing more is due on it: it may stay open for ever. */
+static bool
+is_long(const struct live *l)
+{
+	if (l->x.plan->kind == PLAN_GET)
+		return l->x.is_stream || l->x.head < 0;
+	return is_answered(l) || (l->x.plan->stream_kind == EV_LISTEN && l->x.is_stream);
+}
+
+void
+player_progress(struct live *l)
+{
+	if (l->is_short && !l->leaving && is_long(l)) {
+		not_short(l);
+		(void)time_leave(l, INT64_MAX);
+	}
+	wake(l);
+	settle(l->player);
+}
+
+void
+player_ended(struct live *l)
+{
+	struct player *p = l->player;
+
+	l->x.state = PLAYED_DONE;
+	l->x.end = player_now(p);
+	not_short(l);
+	if (l->timer)
+		loop_timer_clear(l->timer);
+	wake(l);
+	settle(p);
+}
+
+void
+player_stop(struct player *p)
+{
+	if (!p->over)
+		stop_all(p);
+}
+
+/* ---- the timetable ---- */
+
+static void
+on_time(void *arg)
+{
+	struct player *p = arg;
+	ns_t now = player_now(p), end;
+
+	if (p->over) {
+		p->done(p->arg);
+		return;
+	}
+	while (p->next < p->n && scaled(p, p->at[p->next]) <= now) {
+		struct live *l = p->lives[p->next++];
+
+		/* The others come when what they reopen has ended. */
+		if (l->x.plan->prev)
+			continue;
+		l->x.due = scaled(p, p->at[p->next - 1]);
+		make_ready(p, l);
+	}
+	settle(p);
+	if (p->over)
+		return;
+	end = scaled(p, timetable(p, plan_duration(p->plan)));
+	if (p->next < p->n)
+		end = scaled(p, p->at[p->next]);
+	now = player_now(p);
+	if (p->next < p->n || now < end) {
+		loop_timer_set(p->timer, end - now);
+		return;
+	}
+	p->ending = true;
+	settle(p);
+}
+
+struct client *
+player_client(struct player *p, uint32_t client)
+{
+	return p->clients[client];
+}
+
+struct player *
+player_new(struct loop *loop, const struct plan *plan, const struct player_opts *o,
+    player_fn *done, void *arg)
+{
+	struct player *p = xcalloc(1, sizeof *p);
+	struct limits limits;
+
+	limits_init(&limits);
+	p->loop = loop;
+	p->plan = plan;
+	p->opts = *o;
+	p->done = done;
+	p->arg = arg;
+	p->n = plan_count(plan);
+	p->lives = xcalloc(p->n ? p->n : 1, sizeof *p->lives);
+	p->at = xcalloc(p->n ? p->n : 1, sizeof *p->at);
+	p->clients = xcalloc(plan_clients(plan) + 1, sizeof *p->clients);
+	p->n_short_of = xcalloc(plan_clients(plan) + 1, sizeof *p->n_short_of);
+	p->ready_end = &p->ready;
+	p->rpc = rpc_new(&limits, player_on_message, p);
+	p->minted = minted_new();
+	p->timer = loop_timer_new(loop, on_time, p);
+	for (uint32_t i = 0; i < p->n; i++) {
+		p->lives[i] = xcalloc(1, sizeof *p->lives[i]);
+		live_init(p->lives[i], p, plan_x(plan, i + 1));
+	}
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct plan_x *x = p->lives[i]->x.plan;
+		struct live *a = of(p, x->asker);
+		ns_t pause = i ? x->at - p->lives[i - 1]->x.plan->at : x->at;
+
+		if (a && x->asked > a->n_replied && x->skip == PLAN_PLAYED)
+			a->n_replied = x->asked;
+		if (p->opts.max_wait > 0 && pause > p->opts.max_wait)
+			pause = p->opts.max_wait;
+		p->at[i] = i ? p->at[i - 1] + pause : 0;
+	}
+	return p;
+}
+
+void
+player_close(struct player *p)
+{
+	for (uint32_t i = 0; i < plan_clients(p->plan); i++) {
+		client_free(p->clients[i]);
+		p->clients[i] = NULL;
+	}
+}
+
+void
+player_free(struct player *p)
+{
+	if (p == NULL)
+		return;
+	player_close(p);
+	free(p->clients);
+	for (uint32_t i = 0; i < p->n; i++)
+		live_fini(p->lives[i]);
+	while (p->extras) {
+		struct extra *e = p->extras;
+
+		DL_DELETE(p->extras, e);
+		free(e);
+	}
+	while (p->kept) {
+		struct strings *k = p->kept;
+
+		p->kept = k->next;
+		free(k);
+	}
+	loop_timer_free(p->timer);
+	rpc_free(p->rpc);
+	minted_free(p->minted);
+	free(p->lives);
+	free(p->at);
+	free(p->n_short_of);
+	free(p);
+}
+
+int
+player_start(struct player *p, struct errmsg *em)
+{
+	p->start = loop_mono(p->loop);
+	for (uint32_t i = 0; i < plan_clients(p->plan); i++) {
+		p->clients[i] = client_new(p->loop, &p->opts.client, em);
+		if (p->clients[i] == NULL)
+			return -E_IO;
+	}
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->lives[i]->x.plan->prev)
+			make_ready(p, p->lives[i]);
+	loop_timer_set(p->timer, 0);
+	return 0;
+}
+
+const struct player_x *
+player_x(const struct player *p, uint32_t n)
+{
+	return n >= 1 && n <= p->n ? &p->lives[n - 1]->x : NULL;
+}
+
+/* ---- pings ---- */
+
+static void
+extra_head(void *arg, const struct client_head *h)
+{
+	(void)arg;
+	(void)h;
+}
+
+static void
+extra_body(void *arg, const void *p, size_t n)
+{
+	(void)arg;
+	(void)p;
+	(void)n;
+}
+
+static void
+extra_end(void *arg, enum client_end how, const char *why)
+{
+	struct extra *e = arg;
+
+	(void)how;
+	(void)why;
+	DL_DELETE(e->player->extras, e);
+	free(e);
+}
+
+void
+player_pong(struct live *l, struct str id)
+{
+	static const struct client_cb cb = { extra_head, extra_body, extra_end };
+	struct player *p = l->player;
+	struct live *h = of(p, l->x.plan->handshake);
+	struct str lines[72] = { STR("Content-Type: application/json"),
+		STR("Accept: application/json, text/event-stream") };
+	struct buf body, text;
+	struct client_request q = { .method = "POST", .url = p->opts.url, .headers = lines,
+		.n_headers = 2, .connect_timeout = p->opts.connect_timeout,
+		.timeout = p->opts.answer_timeout };
+	struct extra *e;
+	size_t n;
+
+	if (h == NULL)
+		h = l;
+	if (h->x.plan->legacy)
+		return;
+	buf_init(&body, 65536);
+	buf_init(&text, 65536);
+	(void)buf_adds(&body, STR("{\"jsonrpc\":\"2.0\",\"id\":"));
+	(void)buf_adds(&body, id);
+	(void)buf_adds(&body, STR(",\"result\":{}}"));
+	q.body = buf_str(&body);
+	(void)buf_adds(&text, STR("Mcp-Session-Id: "));
+	(void)buf_adds(&text, buf_str(&h->sid));
+	n = text.n;
+	(void)buf_adds(&text, STR("MCP-Protocol-Version: "));
+	(void)buf_adds(&text, h->version);
+	if (h->sid.n > 0)
+		lines[q.n_headers++] = str_of(text.p, n);
+	if (h->version.n > 0)
+		lines[q.n_headers++] = str_of(text.p + n, text.n - n);
+	for (unsigned i = 0; i < p->opts.n_headers && q.n_headers < 72; i++)
+		lines[q.n_headers++] = p->opts.headers[i];
+	e = xcalloc(1, sizeof *e);
+	e->player = p;
+	e->req = client_start(player_client(p, l->x.plan->client), &q, &cb, e, NULL);
+	if (e->req)
+		DL_APPEND(p->extras, e);
+	else
+		free(e);
+	buf_fini(&body);
+	buf_fini(&text);
+}
+
+/* ---- the target ---- */
+
+static bool
+is_mcp(const struct player_x *x)
+{
+	for (uint32_t i = 0; i < x->n_msgs; i++)
+		if (x->msgs[i].kind != EV_MSG_INVALID)
+			return true;
+	return x->is_stream;
+}
+
+static int
+say_failure(const struct player_x *x, const char *url, struct errmsg *em)
+{
+	if (x->status == 0)
+		return err_set(em, E_IO, "%s: %.*s", url, STR_ARG(x->why));
+	if (x->status == 401 || x->status == 403)
+		return err_set(em, E_IO, "%s: answers %u: it wants authorization", url,
+		    x->status);
+	if (x->status >= 300 && x->status < 400)
+		return err_set(em, E_IO, "%s: redirects (%u) to %.*s; give that URL", url,
+		    x->status, STR_ARG(x->location));
+	if (x->status >= 400)
+		return err_set(em, E_IO, "%s: answers %u, and no MCP: is the path right?",
+		    url, x->status);
+	if (x->why.n > 0)
+		return err_set(em, E_IO, "%s: %.*s", url, STR_ARG(x->why));
+	return err_set(em, E_IO, "%s: answers %u %.*s, which is no MCP", url, x->status,
+	    STR_ARG(x->type));
+}
+
+int
+player_target(const struct player *p, struct errmsg *em)
+{
+	const struct player_x *first = NULL;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct player_x *x = &p->lives[i]->x;
+
+		if (is_mcp(x))
+			return 0;
+		if (first == NULL && x->state == PLAYED_DONE && !x->left)
+			first = x;
+		if (first == NULL && x->state == PLAYED_DONE && x->why.n > 0)
+			first = x;
+	}
+	return first ? say_failure(first, p->opts.url, em) : 0;
+}
+
+const char *
+played_text(enum played s)
+{
+	switch (s) {
+	case PLAYED_NOT:
+		return "was left out";
+	case PLAYED_WAITING:
+		return "waits";
+	case PLAYED_RUNNING:
+		return "runs";
+	case PLAYED_DONE:
+		return "was played";
+	case PLAYED_NO_SESSION:
+		return "the handshake did not work";
+	case PLAYED_STILL_OPEN:
+		return "the stream that it comes after did not end";
+	case PLAYED_NO_ANSWER:
+		return "the answer that it comes after did not come";
+	case PLAYED_NOT_ASKED:
+		return "the server did not ask what it answers";
+	case PLAYED_UNSENDABLE:
+		return "it cannot be sent as it is";
+	case PLAYED_OVER:
+		return "the run was ended before";
+	}
+	return "?";
+}

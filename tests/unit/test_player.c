@@ -1,0 +1,504 @@
+/* player: plans of captures against the reference server, and a plan of a few
+ * events against a server that says what the test wants. */
+#include "mcpdiag/player.h"
+
+#include "mcpdiag/mcpd.h"
+#include "mcpdiag/pipeline.h"
+#include "mcpdiag/source.h"
+#include "mini_server.h"
+
+static struct loop *loop;
+static struct plan *plan;
+static struct player_opts opts;
+static bool late;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	loop = loop_new(NULL);
+	plan = plan_new();
+	player_opts_init(&opts);
+	late = false;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	plan_free(plan);
+	loop_free(loop);
+	return 0;
+}
+
+static void
+on_late(void *arg)
+{
+	(void)arg;
+	late = true;
+	loop_stop(loop);
+}
+
+static void
+on_done(void *arg)
+{
+	(void)arg;
+	loop_stop(loop);
+}
+
+static struct player *
+play(const char *url)
+{
+	struct loop_timer *guard = loop_timer_new(loop, on_late, NULL);
+	struct player *p;
+	struct errmsg em;
+
+	opts.url = url;
+	p = player_new(loop, plan, &opts, on_done, NULL);
+	assert_int_equal(player_start(p, &em), 0);
+	loop_timer_set(guard, 30 * NS_S);
+	loop_run(loop);
+	loop_timer_free(guard);
+	assert_false(late);
+	return p;
+}
+
+/* ---- captures ---- */
+
+static void
+on_text(void *arg, struct str text, uint64_t bytes, bool cut)
+{
+	(void)bytes;
+	plan_text(arg, text, cut);
+}
+
+static void
+read_capture(const char *path, const char *allow)
+{
+	struct pipeline_opts po = { .tap = plan_event, .text = on_text, .arg = plan };
+	struct source *s = source_new();
+	struct pipeline *p;
+	struct packet pk;
+	struct errmsg em = { "" };
+
+	if (allow)
+		assert_int_equal(plan_allow(plan, allow, &em), 0);
+	limits_init(&po.limits);
+	p = pipeline_new(&po);
+	if (source_add(s, path, &em) != 0)
+		fail_msg("%s", em.text);
+	while (source_next(s, &pk) == 1)
+		(void)pipeline_packets(p, &pk, 1);
+	pipeline_end(p);
+	pipeline_free(p);
+	source_free(s);
+	plan_make(plan, NULL);
+}
+
+/* State and status of each, as far as they were to be played. */
+static void
+outcome(const struct player *p, struct buf *b)
+{
+	const struct player_x *x;
+
+	for (uint32_t i = 1; (x = player_x(p, i)) != NULL; i++)
+		if (x->state == PLAYED_DONE)
+			(void)buf_fmt(b, "%u:%u%s%s ", i, x->status, x->is_stream ? "s" : "",
+			    x->left ? " left" : "");
+		else if (x->state != PLAYED_NOT)
+			(void)buf_fmt(b, "%u:no%d ", i, x->state);
+	(void)buf_addc(b, '\0');
+}
+
+static const struct row {
+	const char *file, *allow;
+	enum chan_policy policy;
+	bool legacy;
+	const char *want;	/* how it begins */
+} rows[] = {
+	{ "captures/leapfrog-rmcp0.15.0-eventsource.pcap", NULL, CHAN_REPLACE, false,
+	    "1:200s 2:202 3:200s 4:200s 6:200s 7:500 8:200s 10:200s 12:200s 13:200s " },
+	/* Their streams stay: nobody comes back. */
+	{ "captures/leapfrog-rmcp0.15.0-eventsource.pcap", NULL, CHAN_SHADOW_PROMOTE, false,
+	    "1:200s 2:202 3:200s left 4:200s 6:200s left 7:200s left 8:no5 10:no5 12:no5 "
+	    "13:no5 15:no5 16:no5 " },
+	{ "captures/06-legacy-sse-ts1.32.pcap", "tools/call:*", CHAN_SHADOW_PROMOTE, true,
+	    "1:200s left 2:202 3:202 4:202 5:202 " },
+	{ "captures/01-clean-ts2.4-2026.pcap", NULL, CHAN_SHADOW_PROMOTE, false, NULL },
+	{ "captures/03-resume-unknown-id-ts1.32.pcap", NULL, CHAN_SHADOW_PROMOTE, false, NULL },
+};
+
+static void
+captures(void **state)
+{
+	for (size_t i = 0; i < N_ROWS(rows); i++) {
+		struct mcpd_opts mo;
+		struct mcpd *m;
+		struct player *p;
+		struct errmsg em;
+		struct buf b;
+		char url[64];
+
+		assert_int_equal(setup(state), 0);
+		read_capture(rows[i].file, rows[i].allow);
+		mcpd_opts_init(&mo, rows[i].policy);
+		mo.http.port = 0;
+		mo.legacy = rows[i].legacy;
+		m = mcpd_new(loop, &mo, &em);
+		assert_non_null(m);
+		opts.speed = 100;
+		(void)snprintf(url, sizeof url, "%s", mcpd_url(m));
+		if (rows[i].legacy)
+			memcpy(url + strlen(url) - 4, "/sse", 4);
+		p = play(url);
+		assert_int_equal(player_target(p, &em), 0);
+		buf_init(&b, 1 << 16);
+		outcome(p, &b);
+		if (rows[i].want && strncmp(b.p, rows[i].want, strlen(rows[i].want)) != 0)
+			fail_msg("%s: %s not %s", rows[i].file, b.p, rows[i].want);
+		/* Whatever the server is, nothing hangs and nothing is left. */
+		assert_null(strstr(b.p, "no1 "));
+		assert_null(strstr(b.p, "no2 "));
+		buf_fini(&b);
+		player_free(p);
+		mcpd_free(m);
+		assert_int_equal(teardown(state), 0);
+	}
+}
+
+/* ---- a few events ---- */
+
+#define T(ms) (1000 * NS_S + (ms) * NS_MS)
+
+static void
+request(uint32_t x, ns_t t, const char *method, const char *rpc, const char *id,
+    const char *cursor, const char *body)
+{
+	struct ev e = { .type = EV_REQUEST, .t = t, .pkt = x, .conn = 1, .x = x };
+
+	e.u.req.n = x;
+	e.u.req.method = str_c(method);
+	e.u.req.target = STR("/mcp");
+	e.u.req.accept = STR("text/event-stream");
+	e.u.req.cursor = cursor ? str_c(cursor) : STR_NONE;
+	e.u.req.sid = x > 1 ? STR("#1234") : STR_NONE;
+	e.u.req.version = x > 1 ? STR("2025-06-18") : STR_NONE;
+	plan_event(plan, &e);
+	if (body == NULL)
+		return;
+	plan_text(plan, str_c(body), false);
+	e = (struct ev){ .type = EV_MESSAGE, .t = t, .pkt = x, .conn = 1, .x = x,
+		.session = 1, .dir = EV_C2S };
+	e.u.msg.kind = rpc == NULL ? EV_MSG_RESPONSE : id ? EV_MSG_REQUEST :
+	    EV_MSG_NOTIFICATION;
+	e.u.msg.method = rpc ? str_c(rpc) : STR_NONE;
+	e.u.msg.id = id ? str_c(id) : STR_NONE;
+	plan_event(plan, &e);
+}
+
+static void
+response(uint32_t x, ns_t t, unsigned status, uint32_t stream, uint32_t previous)
+{
+	struct ev e = { .type = EV_RESPONSE, .t = t, .pkt = x, .conn = 1, .x = x,
+		.session = 1, .dir = EV_S2C };
+
+	e.u.resp.status = status;
+	e.u.resp.event_stream = stream != 0;
+	plan_event(plan, &e);
+	if (stream == 0)
+		return;
+	e = (struct ev){ .type = EV_STREAM, .t = t, .pkt = x, .conn = 1, .x = x,
+		.session = 1, .stream = stream };
+	e.u.stream.kind = previous ? EV_RESUMED : EV_STANDALONE;
+	e.u.stream.previous = previous;
+	plan_event(plan, &e);
+}
+
+static void
+message(uint32_t x, ns_t t, enum ev_msg kind, const char *method, const char *id,
+    const char *text)
+{
+	struct ev e = { .type = EV_MESSAGE, .t = t, .pkt = x, .conn = 1, .x = x,
+		.session = 1, .dir = EV_S2C };
+
+	plan_text(plan, str_c(text), false);
+	e.u.msg.kind = kind;
+	e.u.msg.method = method ? str_c(method) : STR_NONE;
+	e.u.msg.id = id ? str_c(id) : STR_NONE;
+	plan_event(plan, &e);
+}
+
+static void
+sse(uint32_t x, uint32_t stream, ns_t t, const char *id)
+{
+	struct ev e = { .type = EV_SSE, .t = t, .pkt = x, .conn = 1, .x = x, .session = 1,
+		.stream = stream };
+
+	e.u.sse.id = str_c(id);
+	plan_event(plan, &e);
+}
+
+static void
+ended(uint32_t x, ns_t t)
+{
+	struct ev e = { .type = EV_RESPONSE_END, .t = t, .pkt = x, .conn = 1, .x = x,
+		.session = 1, .dir = EV_S2C };
+
+	e.u.end.end = EV_COMPLETE;
+	plan_event(plan, &e);
+}
+
+#define BODY(rest) "{\"jsonrpc\":\"2.0\"," rest "}"
+#define INITIALIZE BODY("\"id\":1,\"method\":\"initialize\",\"params\":{}")
+
+/* A handshake; a GET on which the server asks and gives two ids, answered; it
+ * ends and is resumed; a list whose second page is asked for. */
+static void
+script(void)
+{
+	request(1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
+	response(1, T(1), 200, 0, 0);
+	message(1, T(1), EV_MSG_RESPONSE, NULL, "1", BODY("\"id\":1,\"result\":{}"));
+	ended(1, T(1));
+	request(2, T(2), "GET", NULL, NULL, NULL, NULL);
+	response(2, T(3), 200, 1, 0);
+	sse(2, 1, T(4), "c1");
+	message(2, T(4), EV_MSG_REQUEST, "sampling/createMessage", "77",
+	    BODY("\"id\":77,\"method\":\"sampling/createMessage\""));
+	sse(2, 1, T(5), "c2");
+	request(3, T(6), "POST", NULL, "77", NULL, BODY("\"id\":77,\"result\":{\"n\":77}"));
+	response(3, T(7), 202, 0, 0);
+	ended(3, T(7));
+	ended(2, T(8));
+	request(4, T(9), "GET", NULL, NULL, "c2", NULL);
+	response(4, T(10), 200, 2, 1);
+	request(5, T(11), "POST", "tools/list", "2", NULL,
+	    BODY("\"id\":2,\"method\":\"tools/list\""));
+	response(5, T(12), 200, 0, 0);
+	message(5, T(12), EV_MSG_RESPONSE, NULL, "2",
+	    BODY("\"id\":2,\"result\":{\"nextCursor\":\"page2\"}"));
+	ended(5, T(12));
+	request(6, T(13), "POST", "tools/list", "3", NULL,
+	    BODY("\"id\":3,\"method\":\"tools/list\",\"params\":{\"cursor\":\"page2\"}"));
+	response(6, T(14), 200, 0, 0);
+	ended(6, T(14));
+	plan_make(plan, NULL);
+}
+
+static struct mini srv;
+static struct buf asked;
+static const char *always;	/* the answer to everything; NULL: as below */
+
+static void
+say_json(struct mini_conn *c, const char *header, const char *body)
+{
+	char text[1000];
+
+	(void)snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Type: application/json"
+	    "\r\n%sContent-Length: %zu\r\n\r\n%s", header, strlen(body), body);
+	mini_say(c, text);
+}
+
+static void
+on_request(void *arg, struct mini_conn *c, struct str q)
+{
+	(void)arg;
+	(void)buf_adds(&asked, q);
+	(void)buf_adds(&asked, STR("\n--\n"));
+	if (always) {
+		mini_say(c, always);
+	} else if (str_find(q, STR("\"initialize\"")) < q.n) {
+		say_json(c, "Mcp-Session-Id: live-session\r\n", "{\"jsonrpc\":\"2.0\","
+		    "\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\"}}");
+	} else if (str_pre(q, STR("GET"))) {
+		mini_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+		    "id: L1\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"ask\",\"method\":"
+		    "\"sampling/createMessage\"}\n\nid: L2\ndata\n\nid: L3\ndata\n\n");
+		if (str_find(q, STR("Last-Event-ID")) > q.n)
+			mini_end(c);
+	} else if (str_find(q, STR("\"id\":2,")) < q.n) {
+		say_json(c, "", "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"nextCursor\":\"zz-2\"}}");
+	} else {
+		mini_say(c, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+	}
+}
+
+static const char *
+serve(void)
+{
+	static char url[64];
+
+	mini_init(&srv, loop);
+	srv.request = on_request;
+	buf_init(&asked, 1 << 20);
+	(void)snprintf(url, sizeof url, "http://127.0.0.1:%u/mcp", srv.port);
+	return url;
+}
+
+static bool
+was_asked(const char *text)
+{
+	return str_find(buf_str(&asked), str_c(text)) != SIZE_MAX;
+}
+
+static void
+values_are_live(void **state)
+{
+	const struct str own[] = { STR("Authorization: Bearer t"), STR("Accept: x/y") };
+	struct player *p;
+	struct buf b;
+
+	(void)state;
+	script();
+	always = NULL;
+	opts.headers = own;
+	opts.n_headers = 2;
+	p = play(serve());
+	buf_init(&b, 1 << 16);
+	outcome(p, &b);
+	assert_string_equal(b.p, "1:200 2:200s 3:202 4:200s left 5:200 6:202 ");
+	assert_true(was_asked("Mcp-Session-Id: live-session\r\n"));
+	assert_false(was_asked("#1234"));
+	assert_true(was_asked("MCP-Protocol-Version: 2025-11-25\r\n"));
+	assert_true(was_asked("\"id\":\"ask\",\"result\":{\"n\":77}}"));
+	/* the last one was, the last one is */
+	assert_true(was_asked("Last-Event-ID: L3\r\n"));
+	assert_true(was_asked("\"cursor\":\"zz-2\""));
+	assert_true(was_asked("Authorization: Bearer t\r\n"));
+	assert_true(was_asked("Accept: x/y\r\n"));
+	assert_false(was_asked("Accept: text/event-stream\r\n"));
+	buf_fini(&b);
+	player_free(p);
+	mini_fini(&srv);
+	buf_fini(&asked);
+}
+
+static const struct {
+	const char *answer, *want;
+} targets[] = {
+	{ "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", "answers 401: it wants authorization" },
+	{ "HTTP/1.1 301 No\r\nLocation: http://x/y\r\nContent-Length: 0\r\n\r\n",
+	    "redirects (301) to http://x/y; give that URL" },
+	{ "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", "answers 404, and no MCP" },
+	{ "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1\r\n\r\n<",
+	    "answers 200 text/html, which is no MCP" },
+	{ "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+	    "which is no MCP" },
+	{ "220 smtp.example ready\r\n\r\n", "HTTP/0.9" },
+	{ "", "no whole answer in time" },
+	{ "HTTP/1.1 200 OK\r\nX: ", "no whole answer in time" },
+};
+
+static void
+bad_targets(void **state)
+{
+	for (size_t i = 0; i < N_ROWS(targets); i++) {
+		struct errmsg em = { "" };
+		struct player *p;
+
+		assert_int_equal(setup(state), 0);
+		script();
+		always = targets[i].answer;
+		opts.answer_timeout = 300 * NS_MS;
+		p = play(serve());
+		assert_int_equal(player_target(p, &em), -E_IO);
+		if (strstr(em.text, targets[i].want) == NULL)
+			fail_msg("%s, not %s", em.text, targets[i].want);
+		/* Nothing is tried without a session, and nothing waits. */
+		for (uint32_t n = 2; n <= 6; n++)
+			assert_int_equal(player_x(p, n)->state, PLAYED_NO_SESSION);
+		player_free(p);
+		mini_fini(&srv);
+		buf_fini(&asked);
+		assert_int_equal(teardown(state), 0);
+	}
+}
+
+static void
+nobody_there(void **state)
+{
+	struct errmsg em = { "" };
+	struct player *p;
+	const char *url;
+
+	(void)state;
+	script();
+	url = serve();
+	mini_shut(&srv);
+	p = play(url);
+	assert_int_equal(player_target(p, &em), -E_IO);
+	assert_non_null(strstr(em.text, "onnect"));
+	player_free(p);
+	mini_fini(&srv);
+	buf_fini(&asked);
+}
+
+/* A head that never ends is cut at the limit. */
+static void
+endless_head(void **state)
+{
+	static char head[200000];
+	struct errmsg em = { "" };
+	struct player *p;
+
+	(void)state;
+	script();
+	memset(head, 'a', sizeof head - 1);
+	memcpy(head, "HTTP/1.1 200 OK\r\n", 17);
+	for (size_t i = 100; i < sizeof head - 100; i += 100)
+		memcpy(head + i, "\r\nX: ", 5);
+	always = head;
+	p = play(serve());
+	assert_int_equal(player_target(p, &em), -E_IO);
+	player_free(p);
+	mini_fini(&srv);
+	buf_fini(&asked);
+}
+
+static void
+stopped(void *arg)
+{
+	player_stop(arg);
+}
+
+static void
+ends_when_told(void **state)
+{
+	struct loop_timer *t;
+	struct errmsg em;
+	struct player *p;
+
+	(void)state;
+	script();
+	always = "";
+	opts.url = serve();
+	p = player_new(loop, plan, &opts, on_done, NULL);
+	assert_int_equal(player_start(p, &em), 0);
+	t = loop_timer_new(loop, stopped, p);
+	loop_timer_set(t, NS_MS);
+	loop_run(loop);
+	for (uint32_t n = 2; n <= 6; n++)
+		assert_int_equal(player_x(p, n)->state, PLAYED_OVER);
+	loop_timer_free(t);
+	player_free(p);
+	player_free(NULL);
+	mini_fini(&srv);
+	buf_fini(&asked);
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(captures),
+		TEST(values_are_live),
+		cmocka_unit_test(bad_targets),
+		TEST(nobody_there),
+		TEST(endless_head),
+		TEST(ends_when_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
