@@ -12,6 +12,8 @@
 #define REPLAYED (50 * NS_MS)	/* events this soon after a head are a replay */
 #define COUPLED (60 * NS_MS)	/* an end this soon after a GET is a takeover */
 #define STAYS NS_S		/* how long an old stream must stay open */
+#define INTERVAL (200 * NS_MS)	/* of keep-alive, at least: an opening comment
+				 * comes at once */
 #define ZOMBIE NS_S		/* silence of a resumed, finished request */
 #define UNKNOWN (2 * NS_S)	/* silence of an unknown cursor */
 #define CHANNEL_LESS (60 * NS_S)

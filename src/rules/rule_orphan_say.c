@@ -194,7 +194,7 @@ zombie_why(const struct orphan *r, const struct oc *s, const struct open *o, ns_
 	*conf = CONF_MEDIUM;
 	if (!o->has_cursor || o->events || o->comments || o->took_over || orphan_torn(o))
 		return NULL;
-	if (s->keepalive && life > 3 * s->keepalive) {
+	if (s->keepalive >= INTERVAL && life > 3 * s->keepalive) {
 		*conf = CONF_HIGH;
 		return "not one byte came in more than three keep-alive intervals";
 	}
