@@ -6,6 +6,7 @@
 #include "mcpdiag/pipeline.h"
 #include "mcpdiag/source.h"
 #include "mini_server.h"
+#include "plan_fix.h"
 
 static struct loop *loop;
 static struct plan *plan;
@@ -169,86 +170,6 @@ captures(void **state)
 
 /* ---- a few events ---- */
 
-#define T(ms) (1000 * NS_S + (ms) * NS_MS)
-
-static void
-request(uint32_t x, ns_t t, const char *method, const char *rpc, const char *id,
-    const char *cursor, const char *body)
-{
-	struct ev e = { .type = EV_REQUEST, .t = t, .pkt = x, .conn = 1, .x = x };
-
-	e.u.req.n = x;
-	e.u.req.method = str_c(method);
-	e.u.req.target = STR("/mcp");
-	e.u.req.accept = STR("text/event-stream");
-	e.u.req.cursor = cursor ? str_c(cursor) : STR_NONE;
-	e.u.req.sid = x > 1 ? STR("#1234") : STR_NONE;
-	e.u.req.version = x > 1 ? STR("2025-06-18") : STR_NONE;
-	plan_event(plan, &e);
-	if (body == NULL)
-		return;
-	plan_text(plan, str_c(body), false);
-	e = (struct ev){ .type = EV_MESSAGE, .t = t, .pkt = x, .conn = 1, .x = x,
-		.session = 1, .dir = EV_C2S };
-	e.u.msg.kind = rpc == NULL ? EV_MSG_RESPONSE : id ? EV_MSG_REQUEST :
-	    EV_MSG_NOTIFICATION;
-	e.u.msg.method = rpc ? str_c(rpc) : STR_NONE;
-	e.u.msg.id = id ? str_c(id) : STR_NONE;
-	plan_event(plan, &e);
-}
-
-static void
-response(uint32_t x, ns_t t, unsigned status, uint32_t stream, uint32_t previous)
-{
-	struct ev e = { .type = EV_RESPONSE, .t = t, .pkt = x, .conn = 1, .x = x,
-		.session = 1, .dir = EV_S2C };
-
-	e.u.resp.status = status;
-	e.u.resp.event_stream = stream != 0;
-	plan_event(plan, &e);
-	if (stream == 0)
-		return;
-	e = (struct ev){ .type = EV_STREAM, .t = t, .pkt = x, .conn = 1, .x = x,
-		.session = 1, .stream = stream };
-	e.u.stream.kind = previous ? EV_RESUMED : EV_STANDALONE;
-	e.u.stream.previous = previous;
-	plan_event(plan, &e);
-}
-
-static void
-message(uint32_t x, ns_t t, enum ev_msg kind, const char *method, const char *id,
-    const char *text)
-{
-	struct ev e = { .type = EV_MESSAGE, .t = t, .pkt = x, .conn = 1, .x = x,
-		.session = 1, .dir = EV_S2C };
-
-	plan_text(plan, str_c(text), false);
-	e.u.msg.kind = kind;
-	e.u.msg.method = method ? str_c(method) : STR_NONE;
-	e.u.msg.id = id ? str_c(id) : STR_NONE;
-	plan_event(plan, &e);
-}
-
-static void
-sse(uint32_t x, uint32_t stream, ns_t t, const char *id)
-{
-	struct ev e = { .type = EV_SSE, .t = t, .pkt = x, .conn = 1, .x = x, .session = 1,
-		.stream = stream };
-
-	e.u.sse.id = str_c(id);
-	plan_event(plan, &e);
-}
-
-static void
-ended(uint32_t x, ns_t t)
-{
-	struct ev e = { .type = EV_RESPONSE_END, .t = t, .pkt = x, .conn = 1, .x = x,
-		.session = 1, .dir = EV_S2C };
-
-	e.u.end.end = EV_COMPLETE;
-	plan_event(plan, &e);
-}
-
 #define BODY(rest) "{\"jsonrpc\":\"2.0\"," rest "}"
 #define INITIALIZE BODY("\"id\":1,\"method\":\"initialize\",\"params\":{}")
 
@@ -257,32 +178,32 @@ ended(uint32_t x, ns_t t)
 static void
 script(void)
 {
-	request(1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
-	response(1, T(1), 200, 0, 0);
-	message(1, T(1), EV_MSG_RESPONSE, NULL, "1", BODY("\"id\":1,\"result\":{}"));
-	ended(1, T(1));
-	request(2, T(2), "GET", NULL, NULL, NULL, NULL);
-	response(2, T(3), 200, 1, 0);
-	sse(2, 1, T(4), "c1");
-	message(2, T(4), EV_MSG_REQUEST, "sampling/createMessage", "77",
+	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
+	plan_response(plan, 1, T(1), 200, 0, 0);
+	plan_message(plan, 1, T(1), EV_MSG_RESPONSE, NULL, "1", BODY("\"id\":1,\"result\":{}"));
+	plan_ended(plan, 1, T(1));
+	plan_request(plan, 2, T(2), "GET", NULL, NULL, NULL, NULL);
+	plan_response(plan, 2, T(3), 200, 1, 0);
+	plan_sse(plan, 2, 1, T(4), "c1");
+	plan_message(plan, 2, T(4), EV_MSG_REQUEST, "sampling/createMessage", "77",
 	    BODY("\"id\":77,\"method\":\"sampling/createMessage\""));
-	sse(2, 1, T(5), "c2");
-	request(3, T(6), "POST", NULL, "77", NULL, BODY("\"id\":77,\"result\":{\"n\":77}"));
-	response(3, T(7), 202, 0, 0);
-	ended(3, T(7));
-	ended(2, T(8));
-	request(4, T(9), "GET", NULL, NULL, "c2", NULL);
-	response(4, T(10), 200, 2, 1);
-	request(5, T(11), "POST", "tools/list", "2", NULL,
+	plan_sse(plan, 2, 1, T(5), "c2");
+	plan_request(plan, 3, T(6), "POST", NULL, "77", NULL, BODY("\"id\":77,\"result\":{\"n\":77}"));
+	plan_response(plan, 3, T(7), 202, 0, 0);
+	plan_ended(plan, 3, T(7));
+	plan_ended(plan, 2, T(8));
+	plan_request(plan, 4, T(9), "GET", NULL, NULL, "c2", NULL);
+	plan_response(plan, 4, T(10), 200, 2, 1);
+	plan_request(plan, 5, T(11), "POST", "tools/list", "2", NULL,
 	    BODY("\"id\":2,\"method\":\"tools/list\""));
-	response(5, T(12), 200, 0, 0);
-	message(5, T(12), EV_MSG_RESPONSE, NULL, "2",
+	plan_response(plan, 5, T(12), 200, 0, 0);
+	plan_message(plan, 5, T(12), EV_MSG_RESPONSE, NULL, "2",
 	    BODY("\"id\":2,\"result\":{\"nextCursor\":\"page2\"}"));
-	ended(5, T(12));
-	request(6, T(13), "POST", "tools/list", "3", NULL,
+	plan_ended(plan, 5, T(12));
+	plan_request(plan, 6, T(13), "POST", "tools/list", "3", NULL,
 	    BODY("\"id\":3,\"method\":\"tools/list\",\"params\":{\"cursor\":\"page2\"}"));
-	response(6, T(14), 200, 0, 0);
-	ended(6, T(14));
+	plan_response(plan, 6, T(14), 200, 0, 0);
+	plan_ended(plan, 6, T(14));
 	plan_make(plan, NULL);
 }
 
