@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 2
 
 C_CHECKS="layers foreign cycles banned size tested"
 CHECKS="$C_CHECKS alone man options rules shell"
-COMMANDS="analyze explain probe watch"
+COMMANDS="analyze explain replay probe watch"
 # As in the Makefile, without what needs optimisation.
 CFLAGS="-std=c17 -D_GNU_SOURCE -Iinclude -Wall -Wextra -Wpedantic -Wshadow
 	-Wstrict-prototypes -Wundef -Wvla -Werror -fsyntax-only"

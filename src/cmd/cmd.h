@@ -33,6 +33,6 @@ struct command {
 };
 
 extern const struct command cmd_analyze, cmd_watch, cmd_explain, cmd_serve, cmd_demo,
-    cmd_probe;
+    cmd_replay, cmd_probe;
 
 #endif

@@ -6,7 +6,8 @@
 #include "opts.h"
 
 static const struct command *const commands[] = {
-	&cmd_analyze, &cmd_watch, &cmd_explain, &cmd_serve, &cmd_probe, &cmd_demo,
+	&cmd_analyze, &cmd_watch, &cmd_explain, &cmd_serve, &cmd_replay, &cmd_probe,
+	&cmd_demo,
 	NULL,
 };
 

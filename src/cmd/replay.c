@@ -1,0 +1,620 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "complain.h"
+#include "gate.h"
+#include "load.h"
+#include "mcpdiag/sink.h"
+#include "mcpdiag/xmem.h"
+#include "opts.h"
+#include "output.h"
+#include "replay_show.h"
+#include "report.h"
+#include "selfcap.h"
+
+#define MAX_SESSIONS 1000
+#define MAX_HEADERS 32
+#define MAX_SECONDS 86400
+#define MAX_TOKEN 65536
+
+enum {
+	O_DRY_RUN = OPT_OWN, O_ALLOW, O_WHERE, O_SPEED, O_MAX_WAIT, O_TIMEOUT, O_SESSIONS,
+	O_HEADER, O_BEARER_FILE, O_BEARER_ENV, O_INSECURE, O_CACERT, O_RESOLVE, O_UNIX,
+	O_HTTP2, O_WRITE, O_FORMAT, O_OUTPUT, O_QUIET, O_VERBOSE, O_COLOR, O_FAIL_ON, O_STRICT,
+	O_ALL, O_SHOW_SECRETS,
+};
+
+static const struct opt options[] = {
+	{ O_DRY_RUN, 0, "dry-run", NULL, "print what would be played, and ask nobody" },
+	{ O_ALLOW, 0, "allow", "METHOD[:TOOL]",
+	  "play this too: tools/call:NAME, resources/read, ..." },
+	{ O_WHERE, 'Y', "where", "EXPR", "play only what matches: 'session == ab'" },
+	{ O_SPEED, 'x', "speed", "N|max", "N times as fast; max: without waiting (1)" },
+	{ O_MAX_WAIT, 0, "max-wait", "SECONDS", "cut longer pauses of the capture" },
+	{ O_TIMEOUT, 0, "timeout", "SECONDS", "wait so long for an answer (30)" },
+	{ O_SESSIONS, 0, "sessions", "N", "play it N times at once (1)" },
+	{ O_HEADER, 'H', "header", "NAME: VALUE", "send it with each request" },
+	{ O_BEARER_FILE, 0, "bearer-file", "FILE", "send the token in it as authorization" },
+	{ O_BEARER_ENV, 0, "bearer-env", "NAME", "that of an environment variable" },
+	{ O_INSECURE, 'k', "insecure", NULL, "take any certificate" },
+	{ O_CACERT, 0, "cacert", "FILE", "trust the certificates in it" },
+	{ O_RESOLVE, 0, "resolve", "HOST:PORT:ADDRESS", "connect there for that name" },
+	{ O_UNIX, 0, "unix-socket", "PATH", "connect to it, whatever the URL says" },
+	{ O_HTTP2, 0, "http2", NULL, "speak HTTP/2: with https when the server does" },
+	{ O_WRITE, 'w', "write", "FILE", "write what was exchanged as a capture" },
+	{ O_FORMAT, 'T', "format", "FORMAT", "text (default) or json" },
+	{ O_OUTPUT, 'o', "output", "FILE", "write there instead of stdout" },
+	{ O_QUIET, 'q', "quiet", NULL, "findings only; -qq: exit status only" },
+	{ O_VERBOSE, 'v', "verbose", NULL, "every stream, session and fact" },
+	{ O_COLOR, 0, "color", "WHEN", "auto (default), always or never" },
+	{ O_FAIL_ON, 0, "fail-on", "LEVEL", "exit 1 from: info, warning, error (default), none" },
+	{ O_STRICT, 0, "strict", NULL, "exit 1, too, when answers are not as captured" },
+	{ O_ALL, 0, "all-detectors", NULL, "look for all faults" },
+	{ O_SHOW_SECRETS, 0, "show-secrets", NULL, "session ids and tokens as they are" },
+	OPTS_STANDARD,
+	{ 0 },
+};
+
+static const char *const examples[] = {
+	"mcpdiag replay leapfrog.pcap http://localhost:3000/mcp", "does this server do it, too?",
+	"mcpdiag replay --dry-run leapfrog.pcap", "what would be sent, and when",
+	"mcpdiag replay --allow tools/call:echo a.pcap URL", "that tool's calls, too",
+	NULL,
+};
+
+struct run {
+	const struct command *cmd;
+	struct pipeline_opts pipe;	/* of the capture, then of the run */
+	struct player_opts player;
+	const char **files;
+	unsigned n_files, cap_files;
+	const char *url, *write, *output, *color, *bearer;
+	char *token;
+	const char *resolve[MAX_HEADERS + 1];
+	unsigned n_resolve;
+	struct str headers[MAX_HEADERS + 1];
+	uint64_t sessions;
+	bool dry_run, json, fail, strict;
+	enum severity fail_on;
+	int quiet, verbose;
+	struct where *where;
+	struct plan *plan;
+	struct pipeline *captured;
+	struct loop *loop;
+	struct selfcap *cap;
+	struct player **players;
+	unsigned playing;
+	bool interrupted;
+};
+
+static int
+usage(const char *option, const char *value, const char *want)
+{
+	complain("mcpdiag replay: %s %s: %s", option, value, want);
+	return STATUS_USAGE;
+}
+
+/* ---- options ---- */
+
+static int
+choose(const char *option, const char *arg, const char *const *words, int *out,
+    const char *want)
+{
+	for (*out = 0; words[*out]; ++*out)
+		if (strcmp(arg, words[*out]) == 0)
+			return 0;
+	return usage(option, arg, want);
+}
+
+/* A number with a fraction, of ours: at most max. */
+static bool
+decimal(const char *arg, double max, double *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtod(arg, &end);
+	return errno == 0 && end != arg && *end == '\0' && *out > 0 && *out <= max &&
+	    arg[0] >= '0' && arg[0] <= '9' && strpbrk(arg, "xXeEpPnN") == NULL;
+}
+
+static int
+seconds(const char *option, const char *arg, ns_t *out)
+{
+	double v;
+
+	if (!decimal(arg, MAX_SECONDS, &v))
+		return usage(option, arg, "give seconds, more than 0");
+	*out = (ns_t)(v * 1e9);
+	return 0;
+}
+
+static int
+set_where(struct run *r, const char *arg)
+{
+	struct gate_names names;
+	struct errmsg em;
+	uint32_t column;
+
+	where_free(r->where);
+	gate_names(&names);
+	r->where = where_new(arg, names.name, &column, &em);
+	if (r->where)
+		return 0;
+	complain("mcpdiag replay: --where: %s", em.text);
+	return STATUS_USAGE;
+}
+
+static int
+add_header(struct run *r, const char *arg)
+{
+	const char *colon = strchr(arg, ':');
+
+	if (colon == NULL || colon == arg || strpbrk(arg, "\r\n"))
+		return usage("--header", arg, "it is Name: value");
+	if (r->player.n_headers >= MAX_HEADERS)
+		return usage("--header", arg, "these are too many");
+	r->headers[r->player.n_headers++] = str_c(arg);
+	return 0;
+}
+
+/* The token becomes a header; it is never on the command line. */
+static int
+set_token(struct run *r, struct str token)
+{
+	static const char name[] = "Authorization: Bearer ";
+	size_t n = sizeof name - 1;
+
+	while (token.n > 0 && (unsigned char)token.p[token.n - 1] <= ' ')
+		token.n--;
+	for (size_t i = 0; i < token.n; i++)
+		if (token.p[i] <= ' ' || token.p[i] > '~')
+			return usage("--bearer", "", "the token is not one line of ASCII");
+	if (token.n == 0 || r->player.n_headers >= MAX_HEADERS)
+		return usage("--bearer", "", "there is no token");
+	r->token = xmalloc(n + token.n + 1);
+	memcpy(r->token, name, n);
+	memcpy(r->token + n, token.p, token.n);
+	r->token[n + token.n] = '\0';
+	r->headers[r->player.n_headers++] = str_of(r->token, n + token.n);
+	return 0;
+}
+
+static int
+read_token(struct run *r, const char *path)
+{
+	char text[MAX_TOKEN];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+	int err = errno;
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (n < 0)
+		return usage("--bearer-file", path, strerror(err));
+	return set_token(r, str_of(text, (size_t)n));
+}
+
+static int
+set_number(struct run *r, int id, const char *arg)
+{
+	static const char *const severities[] = { "info", "warning", "error", "none", NULL };
+	int i, rc;
+
+	switch (id) {
+	case O_SPEED:
+		if (strcmp(arg, "max") == 0)
+			r->player.speed = 0;
+		else if (!decimal(arg, 1e6, &r->player.speed))
+			return usage("--speed", arg, "give a number, or max");
+		return 0;
+	case O_MAX_WAIT:
+		return seconds("--max-wait", arg, &r->player.max_wait);
+	case O_TIMEOUT:
+		rc = seconds("--timeout", arg, &r->player.answer_timeout);
+		if (rc == 0 && r->player.connect_timeout > r->player.answer_timeout)
+			r->player.connect_timeout = r->player.answer_timeout;
+		return rc;
+	case O_SESSIONS:
+		if (!str_u64(str_c(arg), &r->sessions) || r->sessions == 0 ||
+		    r->sessions > MAX_SESSIONS)
+			return usage("--sessions", arg, "give a number from 1 to 1000");
+		return 0;
+	case O_FAIL_ON:
+		rc = choose("--fail-on", arg, severities, &i,
+		    "it is info, warning, error or none");
+		r->fail = i < 3;
+		r->fail_on = r->fail ? (enum severity)i : SEV_ERROR;
+		return rc;
+	}
+	return STATUS_USAGE;
+}
+
+static int
+set_target(struct run *r, int id, const char *arg)
+{
+	switch (id) {
+	case O_HEADER:
+		return add_header(r, arg);
+	case O_BEARER_FILE:
+		return read_token(r, arg);
+	case O_BEARER_ENV:
+		if (getenv(arg) == NULL)
+			return usage("--bearer-env", arg, "there is no such variable");
+		return set_token(r, str_c(getenv(arg)));
+	case O_CACERT:
+		r->player.client.ca_file = arg;
+		return access(arg, R_OK) == 0 ? 0 : usage("--cacert", arg, strerror(errno));
+	case O_RESOLVE:
+		if (r->n_resolve >= MAX_HEADERS)
+			return usage("--resolve", arg, "these are too many");
+		r->resolve[r->n_resolve++] = arg;
+		return 0;
+	case O_UNIX:
+		r->player.client.unix_socket = arg;
+		return 0;
+	}
+	return STATUS_USAGE;
+}
+
+static int
+set(struct run *r, int id, const char *arg)
+{
+	static const char *const formats[] = { "text", "json", NULL };
+	static const char *const whens[] = { "auto", "always", "never", NULL };
+	struct errmsg em;
+	int i = 0, rc = 0;
+
+	switch (id) {
+	case O_DRY_RUN:
+		r->dry_run = true;
+		return 0;
+	case O_ALLOW:
+		if (plan_allow(r->plan, arg, &em) != 0)
+			return usage("--allow", arg, em.text);
+		return 0;
+	case O_WHERE:
+		return set_where(r, arg);
+	case O_INSECURE:
+		r->player.client.insecure = true;
+		return 0;
+	case O_HTTP2:
+		r->player.client.http = CLIENT_HTTP2;
+		return 0;
+	case O_WRITE:
+		r->write = arg;
+		return 0;
+	case O_FORMAT:
+		rc = choose("--format", arg, formats, &i, "it is text or json");
+		r->json = i == 1;
+		return rc;
+	case O_OUTPUT:
+		r->output = arg;
+		return 0;
+	case O_QUIET:
+		r->quiet++;
+		return 0;
+	case O_VERBOSE:
+		r->verbose++;
+		return 0;
+	case O_COLOR:
+		r->color = arg;
+		return choose("--color", arg, whens, &i, "it is auto, always or never");
+	case O_STRICT:
+		r->strict = true;
+		return 0;
+	case O_ALL:
+		r->pipe.all_detectors = true;
+		return 0;
+	case O_SHOW_SECRETS:
+		r->pipe.show_secrets = true;
+		return 0;
+	case O_SPEED: case O_MAX_WAIT: case O_TIMEOUT: case O_SESSIONS: case O_FAIL_ON:
+		return set_number(r, id, arg);
+	}
+	return set_target(r, id, arg);
+}
+
+static bool
+is_url(const char *s)
+{
+	return strncmp(s, "http://", 7) == 0 || strncmp(s, "https://", 8) == 0;
+}
+
+static int
+set_operands(struct run *r, char **v, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (is_url(v[i]) && r->url)
+			return usage(v[i], "", "one URL is enough");
+		if (is_url(v[i])) {
+			r->url = v[i];
+			continue;
+		}
+		r->files = xgrow(r->files, r->n_files, &r->cap_files, sizeof *r->files);
+		r->files[r->n_files++] = v[i];
+	}
+	if (r->n_files == 0) {
+		complain("mcpdiag replay: no capture given: mcpdiag replay CAPTURE URL");
+		return STATUS_USAGE;
+	}
+	if (r->url == NULL && !r->dry_run) {
+		complain("mcpdiag replay: no URL given, such as http://localhost:3000/mcp; "
+		    "--dry-run needs none");
+		return STATUS_USAGE;
+	}
+	if (r->player.client.http == CLIENT_HTTP2 && r->url && strncmp(r->url, "https", 5) == 0)
+		r->player.client.http = CLIENT_HTTP2_TLS;
+	return 0;
+}
+
+/* ---- the plan ---- */
+
+static void
+on_event(void *arg, const struct ev *e)
+{
+	struct run *r = arg;
+
+	plan_event(r->plan, e);
+}
+
+static void
+on_text(void *arg, struct str text, uint64_t bytes, bool cut)
+{
+	struct run *r = arg;
+
+	(void)bytes;
+	plan_text(r->plan, text, cut);
+}
+
+static int
+make_plan(struct run *r)
+{
+	struct pipeline_opts o = r->pipe;
+	struct pipeline *p;
+	bool events;
+	int rc;
+
+	o.tap = on_event;
+	o.text = on_text;
+	o.arg = r;
+	/* Hashes of session ids stay: they are never sent. */
+	o.show_secrets = false;
+	p = pipeline_new(&o);
+	rc = load(r->cmd->name, p, r->files, r->n_files, &events);
+	if (rc == 0) {
+		plan_make(r->plan, r->where);
+		if (plan_count(r->plan) == 0) {
+			complain("mcpdiag replay: %s: no MCP in it; `mcpdiag analyze` says "
+			    "what is there", r->files[0]);
+			rc = STATUS_INPUT;
+		}
+	}
+	r->captured = p;
+	return rc;
+}
+
+/* ---- the run ---- */
+
+static void
+on_done(void *arg)
+{
+	struct run *r = arg;
+
+	if (--r->playing == 0)
+		loop_stop(r->loop);
+}
+
+static void
+on_signal(void *arg, int sig)
+{
+	struct run *r = arg;
+
+	(void)signal(sig, SIG_DFL);
+	r->interrupted = true;
+	for (uint64_t i = 0; i < r->sessions; i++)
+		player_stop(r->players[i]);
+}
+
+static int
+play(struct run *r)
+{
+	struct errmsg em;
+
+	r->players = xcalloc(r->sessions, sizeof *r->players);
+	for (uint64_t i = 0; i < r->sessions; i++) {
+		r->players[i] = player_new(r->loop, r->plan, &r->player, on_done, r);
+		if (player_start(r->players[i], &em) != 0) {
+			complain("mcpdiag replay: %s", em.text);
+			return STATUS_ENVIRONMENT;
+		}
+		r->playing++;
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (loop_signal(r->loop, SIGINT, on_signal, r, &em) != 0 ||
+	    loop_signal(r->loop, SIGTERM, on_signal, r, &em) != 0) {
+		complain("mcpdiag replay: %s", em.text);
+		return STATUS_ENVIRONMENT;
+	}
+	loop_run(r->loop);
+	return 0;
+}
+
+static int
+exit_status(const struct run *r, const struct verdict *v)
+{
+	for (int s = SEV_INFO; s <= SEV_ERROR; s++)
+		if (r->fail && (enum severity)s >= r->fail_on &&
+		    v->n_severity[s] > v->n_remarks[s])
+			return STATUS_FOUND;
+	return v->hidden ? STATUS_INCOMPLETE : STATUS_CLEAN;
+}
+
+static void
+print(const struct run *r, struct output *o, const struct verdict *v,
+    const struct compare *c)
+{
+	const struct timeline *tl = pipeline_timeline(selfcap_pipeline(r->cap));
+	struct text_opts opts = { .color = report_color(r->color, o),
+		.findings_only = r->quiet == 1, .all = r->verbose > 0,
+		.width = report_width(o) };
+
+	if (r->quiet > 1)
+		return;
+	if (r->json) {
+		replay_show_json(&o->out, r->url, r->plan, r->players[0], c);
+		sink_json(&o->out, tl, v, MCPDIAG_VERSION);
+		out_c(&o->out, "}\n");
+		return;
+	}
+	sink_text(&o->out, tl, v, &opts);
+	if (r->quiet > 0)
+		return;
+	replay_show_run(&o->out, r->plan, r->players[0], (unsigned)r->sessions,
+	    r->verbose > 0);
+	replay_show_compare(&o->out, r->plan, c, r->verbose > 0);
+}
+
+static void
+note_speed(const struct run *r, struct verdict *v)
+{
+	if (r->player.speed != 1)
+		verdict_note(v, "speed", "the replay was not in real time: delays of clients "
+		    "are not those that the server asked for");
+}
+
+static int
+report(struct run *r, struct output *o)
+{
+	struct timeline *tl = pipeline_timeline(selfcap_pipeline(r->cap));
+	struct errmsg em, target;
+	struct compare *c;
+	struct verdict *v;
+	int rc;
+
+	rc = player_target(r->players[0], &target) == 0 ? 0 : STATUS_TARGET;
+	for (uint64_t i = 0; i < r->sessions; i++)
+		player_close(r->players[i]);
+	if (selfcap_end(r->cap, &em) < 0) {
+		complain("mcpdiag replay: %s", em.text);
+		return STATUS_ENVIRONMENT;
+	}
+	if (rc != 0) {
+		complain("mcpdiag replay: %s", target.text);
+		return rc;
+	}
+	v = verdict_new(tl);
+	note_speed(r, v);
+	/* With several at once it is not known whose stream is whose. */
+	c = compare_new(r->plan, r->players[0], pipeline_timeline(r->captured),
+	    r->sessions == 1 ? tl : NULL);
+	print(r, o, v, c);
+	rc = output_done(o, &em);
+	if (rc < 0)
+		complain("mcpdiag replay: %s", em.text);
+	rc = rc < 0 ? STATUS_ENVIRONMENT : rc > 0 ? STATUS_PIPE : exit_status(r, v);
+	if (rc == STATUS_CLEAN && r->strict && compare_differ(c) > 0)
+		rc = STATUS_FOUND;
+	compare_free(c);
+	verdict_free(v);
+	return rc;
+}
+
+static int
+replay(struct run *r, struct output *o)
+{
+	struct selfcap_opts so = { .pipeline = r->pipe, .file = r->write,
+		.application = "mcpdiag replay " MCPDIAG_VERSION };
+	struct errmsg em = { "" };
+	int rc = STATUS_ENVIRONMENT;
+
+	r->loop = loop_new(&em);
+	r->cap = r->loop ? selfcap_new(r->loop, &so, &em) : NULL;
+	if (r->cap == NULL) {
+		complain("mcpdiag replay: %s", em.text);
+	} else {
+		r->player.url = r->url;
+		r->player.headers = r->headers;
+		r->player.client.resolve = r->n_resolve ? r->resolve : NULL;
+		r->player.client.witness = selfcap_witness(r->cap);
+		rc = play(r);
+		if (rc == 0)
+			rc = report(r, o);
+	}
+	for (uint64_t i = 0; r->players && i < r->sessions; i++)
+		player_free(r->players[i]);
+	free(r->players);
+	selfcap_free(r->cap);
+	loop_free(r->loop);
+	return rc;
+}
+
+static int
+start(struct run *r)
+{
+	struct output o = { .fd = -1 };
+	struct errmsg em;
+	int rc = make_plan(r);
+
+	if (rc != 0)
+		return rc;
+	rc = output_open(&o, r->output, r->files, r->n_files, &em);
+	if (rc != 0) {
+		complain("mcpdiag replay: -o %s", em.text);
+		rc = rc == -E_USAGE ? STATUS_USAGE : STATUS_ENVIRONMENT;
+	} else if (r->dry_run) {
+		replay_show_plan(&o.out, r->plan);
+		rc = output_done(&o, &em);
+		if (rc < 0)
+			complain("mcpdiag replay: %s", em.text);
+		rc = rc < 0 ? STATUS_ENVIRONMENT : rc > 0 ? STATUS_PIPE : STATUS_CLEAN;
+	} else {
+		rc = replay(r, &o);
+	}
+	output_fini(&o);
+	return rc;
+}
+
+static int
+run_replay(const struct command *cmd, int argc, char **argv)
+{
+	struct run r = { .cmd = cmd, .fail = true, .fail_on = SEV_ERROR, .sessions = 1 };
+	const char *arg;
+	int id, operand, rc = 0;
+
+	limits_init(&r.pipe.limits);
+	player_opts_init(&r.player);
+	r.plan = plan_new();
+	while (rc == 0 && (id = opts_next(cmd, argc, argv, &arg, &operand)) != OPT_END) {
+		if (id == OPT_DONE)
+			goto out;
+		rc = id == OPT_BAD ? STATUS_USAGE : set(&r, id, arg);
+	}
+	if (rc == 0)
+		rc = set_operands(&r, argv + operand, argc - operand);
+	if (rc == 0)
+		rc = start(&r);
+out:
+	pipeline_free(r.captured);
+	plan_free(r.plan);
+	where_free(r.where);
+	free(r.token);
+	free(r.files);
+	return rc;
+}
+
+const struct command cmd_replay = {
+	.name = "replay",
+	.synopsis = "[options] CAPTURE... URL",
+	.summary = "Plays captured clients against a server, and judges what they see.",
+	.statuses = "0 nothing found, 1 a fault, 2 usage, 3 capture unusable,\n"
+	    "  4 environment, 5 no MCP server there, 6 cannot tell",
+	.opts = options,
+	.examples = examples,
+	.run = run_replay,
+};

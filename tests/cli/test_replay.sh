@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# mcpdiag replay: captured clients against servers that have the fault, that do
+# not, and that are none.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/cli/lib.sh
+. tests/cli/lib.sh
+
+leap=captures/leapfrog-rmcp0.15.0-eventsource.pcap
+
+prints "--help" '^ *--allow METHOD' replay --help
+says "no capture" 2 'no capture given' replay
+says "no URL" 2 'no URL given' replay "$leap"
+says "two URLs" 2 'one URL is enough' replay "$leap" http://a http://b
+says "an option misspelt" 2 'did you mean --max-wait' replay --maxwait 1
+says "a call without its tool" 2 'tools/call:TOOL' replay --allow tools/call "$leap" http://a
+says "a speed that is none" 2 'give a number, or max' replay -x fast "$leap" http://a
+says "a negative speed" 2 'give a number, or max' replay --speed=-1 "$leap" http://a
+says "no time" 2 'give seconds' replay --timeout 0 "$leap" http://a
+says "too many" 2 'from 1 to 1000' replay --sessions 1001 "$leap" http://a
+says "a header that is none" 2 'it is Name: value' replay -H x "$leap" http://a
+says "a format" 2 'it is text or json' replay -T xml "$leap" http://a
+says "no token file" 2 'No such file' replay --bearer-file "$tmp/none" "$leap" http://a
+says "no token variable" 2 'no such variable' replay --bearer-env MCPDIAG_NONE "$leap" http://a
+says "a filter that is none" 2 'where' replay -Y 'session ==' "$leap" http://a
+says "no such capture" 3 'No such file' replay "$tmp/none" http://a
+says "no capture at all" 3 '' replay tests/cli/lib.sh http://a
+
+prints "--dry-run: how many" '^12 of 17 exchanges to play, by 1 client' replay --dry-run "$leap"
+prints "--dry-run: what a GET comes after" \
+	'GET, Last-Event-ID 1 .*from the end of 8, answer of 4, last id of 8$' replay --dry-run "$leap"
+prints "--dry-run: side effects" 'tools/call poke: may have side effects; --allow tools/call:poke$' \
+	replay --dry-run "$leap"
+prints "--allow" '^17 of 17 exchanges' replay --dry-run --allow tools/call:poke "$leap"
+prints "--where" '^3 of 17 exchanges' replay --dry-run -Y 'method == tools/list' "$leap"
+
+"$bin" analyze -T ndjson "$leap" >"$tmp/events" 2>/dev/null
+prints "a file of events" '^12 of 17 exchanges' replay --dry-run "$tmp/events"
+prints "a file of events: bodies" 'tools/call poke: its body is not known$' \
+	replay --dry-run --allow 'tools/call:*' "$tmp/events"
+
+# serve ARGS...: a server; its URL in $url, its process in $server.
+serve()
+{
+	rm -f "$tmp/serve"
+	mkfifo "$tmp/serve"
+	"$bin" serve --port 0 "$@" >"$tmp/serve" 2>/dev/null &
+	server=$!
+	read -r _ _ url <"$tmp/serve"
+}
+stop() { kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; }
+
+# Ten times as fast, and so the server's retry.
+serve --policy replace --retry 300
+run replay -x 10 -w "$tmp/live.pcapng" "$leap" "$url"
+check "the fault is there: exit 1" test "$status" -eq 1
+check "the fault is there: leapfrog" grep -q '^leapfrog: 2 listeners' "$tmp/out"
+check "what was played" grep -q '^replay *12 of 17 exchanges played$' "$tmp/out"
+check "the comparison" grep -q '^compare *[0-9]* of 12 exchanges differ' "$tmp/out"
+run analyze "$tmp/live.pcapng"
+check "-w: a capture with the same finding" test "$status" -eq 1
+run replay -x 10 -T json "$leap" "$url"
+check "-T json: exit 1" test "$status" -eq 1
+if command -v python3 >/dev/null; then
+	check "-T json" python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["schema"] == "mcpdiag-replay/1"
+assert len(d["exchanges"]) == 17 and d["played"] == 12
+assert d["exchanges"][4]["allow"] == "tools/call:poke"
+assert any(f["detector"] == "leapfrog" for f in d["analysis"]["findings"])
+assert all(0 <= x["live"]["sent"] - x["live"]["due"] for x in d["exchanges"] if "live" in x)
+' "$tmp/out"
+else
+	ok "-T json # SKIP no python3"
+fi
+run replay -qq -x 10 --fail-on none "$leap" "$url"
+check "--fail-on none, -qq" test "$status" -eq 0 -a ! -s "$tmp/out"
+run replay -x 10 --sessions 3 "$leap" "$url"
+check "--sessions: three leapfrogs" grep -q '2 further sessions alike' "$tmp/out"
+stop
+
+serve --policy shadow-promote --retry 300
+run replay -x 10 "$leap" "$url"
+check "the cure: exit 0" test "$status" -eq 0
+check "the cure: nothing is found" grep -q '^no fault found' "$tmp/out"
+check "the cure: nobody comes back" grep -q \
+	'GET, Last-Event-ID 0: the stream that it comes after did not end$' "$tmp/out"
+run replay -x 10 --strict -q "$leap" "$url"
+check "--strict: it differs" test "$status" -eq 1
+run replay -x 10 -Y 'method == tools/list' "$leap" "$url"
+check "--where: three are played" grep -q '^replay *3 of 17' "$tmp/out"
+says "not its path" 5 'answers 404' replay -x max "$leap" "${url%/mcp}/other"
+url=${url#http://}
+port=${url%/mcp}
+port=${port##*:}
+run replay -x max --resolve "mcp.test:$port:127.0.0.1" -H "Host: localhost:$port" "$leap" \
+	"http://mcp.test:$port/mcp"
+check "--resolve" test "$status" -eq 0
+says "TLS where there is none" 5 '^mcpdiag replay: https://' replay -x max "$leap" "https://$url"
+stop
+says "nobody there" 5 'onnect' replay -x max "$leap" "http://127.0.0.1:$port/mcp"
+finish
