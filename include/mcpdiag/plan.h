@@ -114,6 +114,9 @@ void plan_text(struct plan *, struct str, bool cut);
 /* "resources/read" or "tools/call:NAME", NAME may be *.  -E_USAGE with a
  * sentence when it is no such word. */
 int plan_allow(struct plan *, const char *word, struct errmsg *);
+/* "CAPTURED=LIVE": calls of the tool CAPTURED are allowed, and call LIVE.
+ * -E_USAGE with a sentence when it is no such pair. */
+int plan_rename(struct plan *, const char *pair, struct errmsg *);
 /* After the last event, once: decides.  where: NULL chooses all; with an
  * exchange its session's handshake is chosen. */
 void plan_make(struct plan *, const struct where *);

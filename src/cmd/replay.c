@@ -23,7 +23,7 @@
 #define MAX_TOKEN 65536
 
 enum {
-	O_DRY_RUN = OPT_OWN, O_ALLOW, O_WHERE, O_SPEED, O_MAX_WAIT, O_TIMEOUT, O_SESSIONS,
+	O_DRY_RUN = OPT_OWN, O_ALLOW, O_TOOL, O_WHERE, O_SPEED, O_MAX_WAIT, O_TIMEOUT, O_SESSIONS,
 	O_HEADER, O_BEARER_FILE, O_BEARER_ENV, O_INSECURE, O_CACERT, O_RESOLVE, O_UNIX,
 	O_HTTP2, O_WRITE, O_FORMAT, O_OUTPUT, O_QUIET, O_VERBOSE, O_COLOR, O_FAIL_ON, O_STRICT,
 	O_ALL, O_SHOW_SECRETS,
@@ -33,6 +33,7 @@ static const struct opt options[] = {
 	{ O_DRY_RUN, 0, "dry-run", NULL, "print what would be played, and ask nobody" },
 	{ O_ALLOW, 0, "allow", "METHOD[:TOOL]",
 	  "play this too: tools/call:NAME, resources/read, ..." },
+	{ O_TOOL, 0, "tool", "NAME=OTHER", "play calls of NAME, and call OTHER" },
 	{ O_WHERE, 'Y', "where", "EXPR", "play only what matches: 'session == ab'" },
 	{ O_SPEED, 'x', "speed", "N|max", "N times as fast; max: without waiting (1)" },
 	{ O_MAX_WAIT, 0, "max-wait", "SECONDS", "cut longer pauses of the capture" },
@@ -277,6 +278,10 @@ set(struct run *r, int id, const char *arg)
 	case O_ALLOW:
 		if (plan_allow(r->plan, arg, &em) != 0)
 			return usage("--allow", arg, em.text);
+		return 0;
+	case O_TOOL:
+		if (plan_rename(r->plan, arg, &em) != 0)
+			return usage("--tool", arg, em.text);
 		return 0;
 	case O_WHERE:
 		return set_where(r, arg);

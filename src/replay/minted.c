@@ -192,8 +192,11 @@ minted_apply(const struct minted *m, struct str body, struct buf *out)
 	(void)buf_add(out, body.p + done, body.n - done);
 }
 
-void
-minted_set_id(struct str body, struct str id, struct buf *out)
+/* Puts `value` in place of the first plain member of that name at that depth;
+ * `from`: only of one with this value. */
+static void
+set_member(struct str body, unsigned depth, struct str name, const struct str *from,
+    struct str value, struct buf *out)
 {
 	struct scan c = { .s = body };
 	struct member x;
@@ -201,12 +204,35 @@ minted_set_id(struct str body, struct str id, struct buf *out)
 	while (next_member(&c, &x)) {
 		size_t at = (size_t)(x.value.p - body.p);
 
-		if (x.depth != 1 || !str_eq(x.name, STR("id")))
+		if (x.depth != depth || !str_eq(x.name, name) ||
+		    (from && !str_eq(x.value, *from)))
 			continue;
 		(void)buf_add(out, body.p, at);
-		(void)buf_adds(out, id);
+		(void)buf_adds(out, value);
 		(void)buf_add(out, body.p + at + x.value.n, body.n - at - x.value.n);
 		return;
 	}
 	(void)buf_adds(out, body);
+}
+
+void
+minted_rename_tool(struct str body, struct str from, struct str to, struct buf *out)
+{
+	struct buf a, b;
+	struct str old;
+
+	buf_init(&a, from.n + 2);
+	buf_init(&b, to.n + 2);
+	(void)buf_fmt(&a, "\"%.*s\"", STR_ARG(from));
+	(void)buf_fmt(&b, "\"%.*s\"", STR_ARG(to));
+	old = buf_str(&a);
+	set_member(body, 2, STR("name"), &old, buf_str(&b), out);
+	buf_fini(&a);
+	buf_fini(&b);
+}
+
+void
+minted_set_id(struct str body, struct str id, struct buf *out)
+{
+	set_member(body, 1, STR("id"), NULL, id, out);
 }

@@ -22,4 +22,9 @@ void minted_apply(const struct minted *, struct str body, struct buf *out);
  * an id is left as it is. */
 void minted_set_id(struct str body, struct str id, struct buf *out);
 
+/* A tools/call with the tool `from` under the name `to`: both without quotes, as
+ * they stand in JSON. */
+void minted_rename_tool(struct str body, struct str from, struct str to,
+    struct buf *out);
+
 #endif

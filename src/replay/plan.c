@@ -53,6 +53,11 @@ plan_free(struct plan *p)
 	for (uint32_t i = 0; i < p->n_allowed; i++)
 		free(p->allowed[i]);
 	free(p->allowed);
+	for (uint32_t i = 0; i < p->n_renamed; i++) {
+		free(p->renamed[i].from);
+		free(p->renamed[i].to);
+	}
+	free(p->renamed);
 	free(p);
 }
 

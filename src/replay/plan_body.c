@@ -1,5 +1,6 @@
 /* The bodies that a plan sends: those of the capture, message by message, or
  * what any client of that method must say. */
+#include "minted.h"
 #include "plan_priv.h"
 
 #define MAX_BODY (16U << 20)
@@ -97,6 +98,21 @@ make_anew(struct buf *b, const struct plan_x *x, const struct plan_session *s,
 	return true;
 }
 
+static bool
+add_message(struct buf *b, const struct plan *p, const struct plan_msg *m)
+{
+	for (uint32_t i = 0; i < p->n_renamed && m->name.p; i++) {
+		struct str from = str_c(p->renamed[i].from);
+		size_t before = b->n;
+
+		if (!str_eq(m->name, from) || !str_eq(m->method, STR("tools/call")))
+			continue;
+		minted_rename_tool(m->text, from, str_c(p->renamed[i].to), b);
+		return b->n > before;
+	}
+	return buf_adds(b, m->text) == 0;
+}
+
 bool
 plan_body(struct plan *p, struct plan_x *x, const struct plan_session *s)
 {
@@ -112,7 +128,7 @@ plan_body(struct plan *p, struct plan_x *x, const struct plan_session *s)
 		if (i > 0)
 			(void)buf_addc(&b, ',');
 		if (m->text.p)
-			known = buf_adds(&b, m->text) == 0;
+			known = add_message(&b, p, m);
 		else
 			known = make_anew(&b, x, s, m);
 	}

@@ -27,6 +27,27 @@ plan_allow(struct plan *p, const char *word, struct errmsg *em)
 	return 0;
 }
 
+int
+plan_rename(struct plan *p, const char *pair, struct errmsg *em)
+{
+	const char *eq = strchr(pair, '=');
+	size_t n = eq ? (size_t)(eq - pair) : 0;
+	struct buf allow;
+	int rc;
+
+	if (n == 0 || eq[1] == '\0' || strpbrk(pair, "\"\\"))
+		return err_set(em, E_USAGE, "give CAPTURED=LIVE, two names of tools");
+	p->renamed = xgrow(p->renamed, p->n_renamed, &p->cap_renamed, sizeof *p->renamed);
+	p->renamed[p->n_renamed].from = xmemdup0(pair, n);
+	p->renamed[p->n_renamed++].to = xmemdup0(eq + 1, strlen(eq + 1));
+	buf_init(&allow, 65536);
+	(void)buf_fmt(&allow, "tools/call:%.*s", (int)n, pair);
+	(void)buf_addc(&allow, '\0');
+	rc = plan_allow(p, allow.p, em);
+	buf_fini(&allow);
+	return rc;
+}
+
 /* ---- may it be played? ---- */
 
 static bool

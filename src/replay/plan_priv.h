@@ -42,6 +42,10 @@ struct plan {
 	size_t text;		/* bytes of texts that are kept */
 	uint64_t left_out;
 	char **allowed;
+	struct {
+		char *from, *to;
+	} *renamed;
+	uint32_t n_renamed, cap_renamed;
 	uint32_t n_allowed, cap_allowed, n_clients;
 	bool begun;
 	ns_t zero, last;

@@ -13,6 +13,7 @@ says "no URL" 2 'no URL given' replay "$leap"
 says "two URLs" 2 'one URL is enough' replay "$leap" http://a http://b
 says "an option misspelt" 2 'did you mean --max-wait' replay --maxwait 1
 says "a call without its tool" 2 'tools/call:TOOL' replay --allow tools/call "$leap" http://a
+says "a tool without another" 2 'CAPTURED=LIVE' replay --tool poke "$leap" http://a
 says "a speed that is none" 2 'give a number, or max' replay -x fast "$leap" http://a
 says "a negative speed" 2 'give a number, or max' replay --speed=-1 "$leap" http://a
 says "no time" 2 'give seconds' replay --timeout 0 "$leap" http://a
@@ -75,6 +76,9 @@ else
 fi
 run replay -qq -x 10 --fail-on none "$leap" "$url"
 check "--fail-on none, -qq" test "$status" -eq 0 -a ! -s "$tmp/out"
+run replay -x 10 --tool poke=emit "$leap" "$url"
+check "--tool: all are played" grep -q '^replay *17 of 17' "$tmp/out"
+check "--tool: the server emits" grep -q 'presumed -> primary' "$tmp/out"
 run replay -x 10 --sessions 3 "$leap" "$url"
 check "--sessions: three leapfrogs" grep -q '2 further sessions alike' "$tmp/out"
 stop

@@ -91,6 +91,30 @@ other_ids(void **state)
 	}
 }
 
+static const struct {
+	const char *body, *want;
+} tools[] = {
+	{ "{\"params\":{\"arguments\":{\"name\":\"poke\"},\"name\":\"poke\"}}",
+	    "{\"params\":{\"arguments\":{\"name\":\"poke\"},\"name\":\"emit\"}}" },
+	{ "{\"name\":\"poke\",\"params\":{\"name\":\"x\"}}",
+	    "{\"name\":\"poke\",\"params\":{\"name\":\"x\"}}" },
+};
+
+static void
+other_tools(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(tools); i++) {
+		struct buf out;
+
+		buf_init(&out, 4096);
+		minted_rename_tool(str_c(tools[i].body), STR("poke"), STR("emit"), &out);
+		if (!str_eq(buf_str(&out), str_c(tools[i].want)))
+			fail_msg("%.*s, not %s", STR_ARG(buf_str(&out)), tools[i].want);
+		buf_fini(&out);
+	}
+}
+
 /* Whatever the texts are, nothing is read outside of them. */
 static void
 any_cut(void **state)
@@ -121,6 +145,7 @@ main(void)
 		cmocka_unit_test(values),
 		cmocka_unit_test(a_later_one_counts),
 		cmocka_unit_test(other_ids),
+		cmocka_unit_test(other_tools),
 		cmocka_unit_test(any_cut),
 	};
 
