@@ -23,7 +23,8 @@
 #define MAX_TOKEN 65536
 
 enum {
-	O_DRY_RUN = OPT_OWN, O_ALLOW, O_TOOL, O_WHERE, O_SPEED, O_MAX_WAIT, O_TIMEOUT, O_SESSIONS,
+	O_DRY_RUN = OPT_OWN, O_ALLOW, O_TOOL, O_WHERE, O_CLIENT, O_SPEED,
+	O_MAX_WAIT, O_TIMEOUT, O_SESSIONS,
 	O_HEADER, O_BEARER_FILE, O_BEARER_ENV, O_INSECURE, O_CACERT, O_RESOLVE, O_UNIX,
 	O_HTTP2, O_WRITE, O_FORMAT, O_OUTPUT, O_QUIET, O_VERBOSE, O_COLOR, O_FAIL_ON, O_STRICT,
 	O_ALL, O_SHOW_SECRETS,
@@ -35,6 +36,8 @@ static const struct opt options[] = {
 	  "play this too: tools/call:NAME, resources/read, ..." },
 	{ O_TOOL, 0, "tool", "NAME=OTHER", "play calls of NAME, and call OTHER" },
 	{ O_WHERE, 'Y', "where", "EXPR", "play only what matches: 'session == ab'" },
+	{ O_CLIENT, 0, "client", "KIND",
+	  "recorded (default), or who stands in: eventsource, ts-1.32, python, ..." },
 	{ O_SPEED, 'x', "speed", "N|max", "N times as fast; max: without waiting (1)" },
 	{ O_MAX_WAIT, 0, "max-wait", "SECONDS", "cut longer pauses of the capture" },
 	{ O_TIMEOUT, 0, "timeout", "SECONDS", "wait so long for an answer (30)" },
@@ -89,6 +92,8 @@ struct run {
 	struct loop *loop;
 	struct selfcap *cap;
 	struct player **players;
+	struct standin **standins;	/* in their place, of this kind */
+	const struct client_row *row;
 	unsigned playing;
 	bool interrupted;
 };
@@ -162,6 +167,33 @@ add_header(struct run *r, const char *arg)
 		return usage("--header", arg, "these are too many");
 	r->headers[r->player.n_headers++] = str_c(arg);
 	return 0;
+}
+
+static int
+set_client(struct run *r, const char *arg)
+{
+	const char *names[64] = { "recorded" };
+	const struct client_row *row;
+	struct buf b;
+	int rc;
+
+	r->row = clients_find(arg);
+	if (r->row || strcmp(arg, "recorded") == 0)
+		return 0;
+	buf_init(&b, 4096);
+	(void)buf_adds(&b, STR("it is recorded"));
+	for (unsigned i = 0; (row = clients_row(i)) != NULL && i < 62; i++) {
+		names[i + 1] = row->name;
+		(void)buf_fmt(&b, ", %s", row->name);
+	}
+	if (opts_nearest(arg, names)) {
+		buf_clear(&b);
+		(void)buf_fmt(&b, "no such client; did you mean %s?", opts_nearest(arg, names));
+	}
+	(void)buf_addc(&b, '\0');
+	rc = usage("--client", arg, b.p);
+	buf_fini(&b);
+	return rc;
 }
 
 /* The token becomes a header; it is never on the command line. */
@@ -285,6 +317,8 @@ set(struct run *r, int id, const char *arg)
 		return 0;
 	case O_WHERE:
 		return set_where(r, arg);
+	case O_CLIENT:
+		return set_client(r, arg);
 	case O_INSECURE:
 		r->player.client.insecure = true;
 		return 0;
@@ -353,6 +387,14 @@ set_operands(struct run *r, char **v, int n)
 		    "--dry-run needs none");
 		return STATUS_USAGE;
 	}
+	if (r->row && r->player.speed <= 0)
+		return usage("--client", r->row->name, "it has delays of its own: give --speed "
+		    "a number");
+	if (r->row && r->player.max_wait > 0)
+		return usage("--max-wait", "with --client", "it only cuts pauses of recorded "
+		    "clients");
+	if (r->row && r->strict)
+		return usage("--strict", "with --client", "there is nothing to compare");
 	if (r->player.client.http == CLIENT_HTTP2 && r->url && strncmp(r->url, "https", 5) == 0)
 		r->player.client.http = CLIENT_HTTP2_TLS;
 	return 0;
@@ -423,20 +465,40 @@ on_signal(void *arg, int sig)
 	(void)signal(sig, SIG_DFL);
 	r->interrupted = true;
 	for (uint64_t i = 0; i < r->sessions; i++)
-		player_stop(r->players[i]);
+		if (r->row)
+			standin_stop(r->standins[i]);
+		else
+			player_stop(r->players[i]);
+}
+
+static int
+start_player(struct run *r, uint64_t i, struct errmsg *em)
+{
+	const struct standin_opts so = { .url = r->url, .headers = r->headers,
+		.n_headers = r->player.n_headers, .row = r->row, .speed = r->player.speed,
+		.answer_timeout = r->player.answer_timeout, .client = r->player.client };
+
+	if (r->row) {
+		r->standins[i] = standin_new(r->loop, r->plan, &so, on_done, r);
+		return standin_start(r->standins[i], em);
+	}
+	r->players[i] = player_new(r->loop, r->plan, &r->player, on_done, r);
+	return player_start(r->players[i], em);
 }
 
 static int
 play(struct run *r)
 {
 	struct errmsg em;
+	int rc;
 
 	r->players = xcalloc(r->sessions, sizeof *r->players);
+	r->standins = xcalloc(r->sessions, sizeof *r->standins);
 	for (uint64_t i = 0; i < r->sessions; i++) {
-		r->players[i] = player_new(r->loop, r->plan, &r->player, on_done, r);
-		if (player_start(r->players[i], &em) != 0) {
+		rc = start_player(r, i, &em);
+		if (rc != 0) {
 			complain("mcpdiag replay: %s", em.text);
-			return STATUS_ENVIRONMENT;
+			return rc == -E_USAGE ? STATUS_INPUT : STATUS_ENVIRONMENT;
 		}
 		r->playing++;
 	}
@@ -472,7 +534,10 @@ print(const struct run *r, struct output *o, const struct verdict *v,
 	if (r->quiet > 1)
 		return;
 	if (r->json) {
-		replay_show_json(&o->out, r->url, r->plan, r->players[0], c);
+		if (r->row)
+			replay_show_standins_json(&o->out, r->url, r->standins[0], r->row);
+		else
+			replay_show_json(&o->out, r->url, r->plan, r->players[0], c);
 		sink_json(&o->out, tl, v, MCPDIAG_VERSION);
 		out_c(&o->out, "}\n");
 		return;
@@ -480,6 +545,10 @@ print(const struct run *r, struct output *o, const struct verdict *v,
 	sink_text(&o->out, tl, v, &opts);
 	if (r->quiet > 0)
 		return;
+	if (r->row) {
+		replay_show_standins(&o->out, r->standins[0], r->row);
+		return;
+	}
 	replay_show_run(&o->out, r->plan, r->players[0], (unsigned)r->sessions,
 	    r->verbose > 0);
 	replay_show_compare(&o->out, r->plan, c, r->verbose > 0);
@@ -498,13 +567,18 @@ report(struct run *r, struct output *o)
 {
 	struct timeline *tl = pipeline_timeline(selfcap_pipeline(r->cap));
 	struct errmsg em, target;
-	struct compare *c;
+	struct compare *c = NULL;
 	struct verdict *v;
 	int rc;
 
-	rc = player_target(r->players[0], &target) == 0 ? 0 : STATUS_TARGET;
+	rc = r->row ? standin_target(r->standins[0], &target) :
+	    player_target(r->players[0], &target);
+	rc = rc == 0 ? 0 : STATUS_TARGET;
 	for (uint64_t i = 0; i < r->sessions; i++)
-		player_close(r->players[i]);
+		if (r->row)
+			standin_close(r->standins[i]);
+		else
+			player_close(r->players[i]);
 	if (selfcap_end(r->cap, &em) < 0) {
 		complain("mcpdiag replay: %s", em.text);
 		return STATUS_ENVIRONMENT;
@@ -516,8 +590,9 @@ report(struct run *r, struct output *o)
 	v = verdict_new(tl);
 	note_speed(r, v);
 	/* With several at once it is not known whose stream is whose. */
-	c = compare_new(r->plan, r->players[0], pipeline_timeline(r->captured),
-	    r->sessions == 1 ? tl : NULL);
+	if (r->row == NULL)
+		c = compare_new(r->plan, r->players[0], pipeline_timeline(r->captured),
+		    r->sessions == 1 ? tl : NULL);
 	print(r, o, v, c);
 	rc = output_done(o, &em);
 	if (rc < 0)
@@ -551,9 +626,12 @@ replay(struct run *r, struct output *o)
 		if (rc == 0)
 			rc = report(r, o);
 	}
-	for (uint64_t i = 0; r->players && i < r->sessions; i++)
+	for (uint64_t i = 0; r->players && i < r->sessions; i++) {
 		player_free(r->players[i]);
+		standin_free(r->standins[i]);
+	}
 	free(r->players);
+	free(r->standins);
 	selfcap_free(r->cap);
 	loop_free(r->loop);
 	return rc;

@@ -180,8 +180,6 @@ replay_show_run(struct out *o, const struct plan *p, const struct player *pl,
 		out_fmt(o, "         %u left out: --dry-run says why\n", of - planned(p));
 }
 
-/* ---- the comparison ---- */
-
 static void
 show_value(struct out *o, struct str s)
 {
@@ -195,6 +193,31 @@ show_value(struct out *o, struct str s)
 	out_str(o, buf_str(&b));
 	buf_fini(&b);
 }
+
+/* ---- stand-ins ---- */
+
+void
+replay_show_standins(struct out *o, const struct standin *s, const struct client_row *row)
+{
+	const struct standin_x *x;
+	uint32_t left = standin_left_out(s);
+
+	for (uint32_t i = 0; (x = standin_x(s, i)) != NULL; i++) {
+		out_fmt(o, "replay   client %u as %s: %u GET%s, %u answered with a stream, %u "
+		    "refused; %u message%s", x->client + 1, row->title, x->gets, S(x->gets),
+		    x->streams, x->refused, x->messages, S(x->messages));
+		if (x->why[0] && x->stop != LISTEN_DONE) {
+			out_c(o, "; it stopped: ");
+			show_value(o, str_c(x->why));
+		}
+		out_c(o, "\n");
+	}
+	if (left)
+		out_fmt(o, "         %u client%s left out: without a session of Streamable HTTP that "
+		    "begins in the capture\n", left, left == 1 ? " is" : "s are");
+}
+
+/* ---- the comparison ---- */
 
 static void
 show_difference(struct out *o, const struct compare_row *r)
@@ -353,4 +376,23 @@ replay_show_json(struct out *o, const char *url, const struct plan *p,
 		json_difference(o, r);
 	}
 	out_c(o, "\n  ],\n  \"analysis\": ");
+}
+
+void
+replay_show_standins_json(struct out *o, const char *url, const struct standin *s,
+    const struct client_row *row)
+{
+	const struct standin_x *x;
+
+	out_c(o, "{\n  \"schema\": \"mcpdiag-replay/1\",\n  \"url\": ");
+	out_json(o, str_c(url));
+	out_fmt(o, ",\n  \"client\": \"%s\",\n  \"clients\": [", row->name);
+	for (uint32_t i = 0; (x = standin_x(s, i)) != NULL; i++) {
+		out_fmt(o, "%s    {\"client\": %u, \"gets\": %u, \"streams\": %u, \"refused\": %u, "
+		    "\"messages\": %u, \"calls\": %u", i ? ",\n" : "\n", x->client + 1, x->gets,
+		    x->streams, x->refused, x->messages, x->calls);
+		json_string(o, "why", str_c(x->why));
+		out_c(o, "}");
+	}
+	out_fmt(o, "\n  ],\n  \"left_out\": %u,\n  \"analysis\": ", standin_left_out(s));
 }

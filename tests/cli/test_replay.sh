@@ -14,6 +14,9 @@ says "two URLs" 2 'one URL is enough' replay "$leap" http://a http://b
 says "an option misspelt" 2 'did you mean --max-wait' replay --maxwait 1
 says "a call without its tool" 2 'tools/call:TOOL' replay --allow tools/call "$leap" http://a
 says "a tool without another" 2 'CAPTURED=LIVE' replay --tool poke "$leap" http://a
+says "a client that is none" 2 'did you mean eventsource' replay --client eventsourc "$leap" http://a
+says "a client without waiting" 2 'give --speed a number' replay --client go -x max "$leap" http://a
+says "nothing to compare" 2 'nothing to compare' replay --client go --strict "$leap" http://a
 says "a speed that is none" 2 'give a number, or max' replay -x fast "$leap" http://a
 says "a negative speed" 2 'give a number, or max' replay --speed=-1 "$leap" http://a
 says "no time" 2 'give seconds' replay --timeout 0 "$leap" http://a
@@ -81,6 +84,9 @@ check "--tool: all are played" grep -q '^replay *17 of 17' "$tmp/out"
 check "--tool: the server emits" grep -q 'presumed -> primary' "$tmp/out"
 run replay -x 10 --sessions 3 "$leap" "$url"
 check "--sessions: three leapfrogs" grep -q '2 further sessions alike' "$tmp/out"
+run replay -x 10 --client eventsource "$leap" "$url"
+check "--client: it loops" grep -q '^error  leapfrog' "$tmp/out"
+check "--client: what it did" grep -q '^replay   client 1 as an EventSource' "$tmp/out"
 stop
 
 serve --policy shadow-promote --retry 300
@@ -89,6 +95,8 @@ check "the cure: exit 0" test "$status" -eq 0
 check "the cure: nothing is found" grep -q '^no fault found' "$tmp/out"
 check "the cure: nobody comes back" grep -q \
 	'GET, Last-Event-ID 0: the stream that it comes after did not end$' "$tmp/out"
+run replay -x 10 --client eventsource "$leap" "$url"
+check "--client: it does not" test "$status" -eq 0
 run replay -x 10 --strict -q "$leap" "$url"
 check "--strict: it differs" test "$status" -eq 1
 run replay -x 10 -Y 'method == tools/list' "$leap" "$url"
@@ -102,5 +110,6 @@ run replay -x max --resolve "mcp.test:$port:127.0.0.1" -H "Host: localhost:$port
 check "--resolve" test "$status" -eq 0
 says "TLS where there is none" 5 '^mcpdiag replay: https://' replay -x max "$leap" "https://$url"
 stop
+says "nobody there, --client" 5 'onnect' replay --client go "$leap" "http://127.0.0.1:$port/mcp"
 says "nobody there" 5 'onnect' replay -x max "$leap" "http://127.0.0.1:$port/mcp"
 finish
