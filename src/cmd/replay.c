@@ -8,6 +8,7 @@
 #include "cmd.h"
 #include "complain.h"
 #include "gate.h"
+#include "known.h"
 #include "load.h"
 #include "mcpdiag/sink.h"
 #include "mcpdiag/xmem.h"
@@ -26,7 +27,7 @@ enum {
 	O_DRY_RUN = OPT_OWN, O_ALLOW, O_TOOL, O_WHERE, O_CLIENT, O_SPEED,
 	O_MAX_WAIT, O_TIMEOUT, O_SESSIONS,
 	O_HEADER, O_BEARER_FILE, O_BEARER_ENV, O_INSECURE, O_CACERT, O_RESOLVE, O_UNIX,
-	O_HTTP2, O_WRITE, O_FORMAT, O_OUTPUT, O_QUIET, O_VERBOSE, O_COLOR, O_FAIL_ON, O_STRICT,
+	O_HTTP2, O_WRITE, O_FORMAT, O_OUTPUT, O_QUIET, O_VERBOSE, O_COLOR, O_FAIL_ON, O_STRICT, O_BASELINE, O_WRITE_BASELINE,
 	O_ALL, O_SHOW_SECRETS,
 };
 
@@ -58,6 +59,8 @@ static const struct opt options[] = {
 	{ O_COLOR, 0, "color", "WHEN", "auto (default), always or never" },
 	{ O_FAIL_ON, 0, "fail-on", "LEVEL", "exit 1 from: info, warning, error (default), none" },
 	{ O_STRICT, 0, "strict", NULL, "exit 1, too, when answers are not as captured" },
+	{ O_BASELINE, 0, "baseline", "FILE", "expected findings: exit 1 for others, and without them" },
+	{ O_WRITE_BASELINE, 0, "write-baseline", "FILE", "write what is found as such a file" },
 	{ O_ALL, 0, "all-detectors", NULL, "look for all faults" },
 	{ O_SHOW_SECRETS, 0, "show-secrets", NULL, "session ids and tokens as they are" },
 	OPTS_STANDARD,
@@ -86,6 +89,7 @@ struct run {
 	bool dry_run, json, fail, strict;
 	enum severity fail_on;
 	int quiet, verbose;
+	struct known known;
 	struct where *where;
 	struct plan *plan;
 	struct pipeline *captured;
@@ -344,6 +348,12 @@ set(struct run *r, int id, const char *arg)
 	case O_COLOR:
 		r->color = arg;
 		return choose("--color", arg, whens, &i, "it is auto, always or never");
+	case O_BASELINE:
+		r->known.path = arg;
+		return 0;
+	case O_WRITE_BASELINE:
+		r->known.write = arg;
+		return 0;
 	case O_STRICT:
 		r->strict = true;
 		return 0;
@@ -568,7 +578,9 @@ report(struct run *r, struct output *o)
 	struct timeline *tl = pipeline_timeline(selfcap_pipeline(r->cap));
 	struct errmsg em, target;
 	struct compare *c = NULL;
+	struct gate all = { .only.n = 0 };
 	struct verdict *v;
+	uint32_t hidden, stale;
 	int rc;
 
 	rc = r->row ? standin_target(r->standins[0], &target) :
@@ -587,8 +599,13 @@ report(struct run *r, struct output *o)
 		complain("mcpdiag replay: %s", target.text);
 		return rc;
 	}
+	rc = known_write(&r->known, tl, r->files, r->n_files);
+	if (rc != 0)
+		return rc;
+	hidden = known_hide(&r->known, tl);
 	v = verdict_new(tl);
 	note_speed(r, v);
+	stale = known_say(&r->known, &all, hidden, v, r->quiet < 2);
 	/* With several at once it is not known whose stream is whose. */
 	if (r->row == NULL)
 		c = compare_new(r->plan, r->players[0], pipeline_timeline(r->captured),
@@ -598,7 +615,8 @@ report(struct run *r, struct output *o)
 	if (rc < 0)
 		complain("mcpdiag replay: %s", em.text);
 	rc = rc < 0 ? STATUS_ENVIRONMENT : rc > 0 ? STATUS_PIPE : exit_status(r, v);
-	if (rc == STATUS_CLEAN && r->strict && compare_differ(c) > 0)
+	if ((rc == STATUS_CLEAN || rc == STATUS_INCOMPLETE) &&
+	    (stale || (r->strict && compare_differ(c) > 0)))
 		rc = STATUS_FOUND;
 	compare_free(c);
 	verdict_free(v);
@@ -642,8 +660,10 @@ start(struct run *r)
 {
 	struct output o = { .fd = -1 };
 	struct errmsg em;
-	int rc = make_plan(r);
+	int rc = known_read(&r->known);
 
+	if (rc == 0)
+		rc = make_plan(r);
 	if (rc != 0)
 		return rc;
 	rc = output_open(&o, r->output, r->files, r->n_files, &em);
@@ -683,6 +703,7 @@ run_replay(const struct command *cmd, int argc, char **argv)
 	if (rc == 0)
 		rc = start(&r);
 out:
+	known_fini(&r.known);
 	pipeline_free(r.captured);
 	plan_free(r.plan);
 	where_free(r.where);

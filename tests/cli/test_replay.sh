@@ -79,6 +79,10 @@ else
 fi
 run replay -qq -x 10 --fail-on none "$leap" "$url"
 check "--fail-on none, -qq" test "$status" -eq 0 -a ! -s "$tmp/out"
+run replay -qq -x 10 --write-baseline "$tmp/known" "$leap" "$url"
+check "--write-baseline" grep -q '^leapfrog ' "$tmp/known"
+run replay -x 10 --baseline "$tmp/known" "$leap" "$url"
+check "--baseline: as expected" test "$status" -eq 0
 run replay -x 10 --tool poke=emit "$leap" "$url"
 check "--tool: all are played" grep -q '^replay *17 of 17' "$tmp/out"
 check "--tool: the server emits" grep -q 'presumed -> primary' "$tmp/out"
@@ -97,6 +101,9 @@ check "the cure: nobody comes back" grep -q \
 	'GET, Last-Event-ID 0: the stream that it comes after did not end$' "$tmp/out"
 run replay -x 10 --client eventsource "$leap" "$url"
 check "--client: it does not" test "$status" -eq 0
+run replay -x 10 --baseline "$tmp/known" "$leap" "$url"
+check "--baseline: it is gone" test "$status" -eq 1
+check "--baseline: and that is said" grep -q 'leapfrog .*was not found' "$tmp/err"
 run replay -x 10 --strict -q "$leap" "$url"
 check "--strict: it differs" test "$status" -eq 1
 run replay -x 10 -Y 'method == tools/list' "$leap" "$url"
