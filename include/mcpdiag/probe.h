@@ -116,6 +116,7 @@ enum {
 	OUT_GONE = 1 << 20,	/* ended, as it should be */
 	OUT_ALIVE = 1 << 21,	/* a session that should be dead is served */
 	OUT_AUTH = 1 << 22,	/* 401, 403 */
+	OUT_NO_ID = 1 << 23,	/* its messages have no event ids */
 	OUT_BESIDE = OUT_FIRST | OUT_LAST | OUT_BOTH | OUT_SPLIT | OUT_MUTE,
 };
 

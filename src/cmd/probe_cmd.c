@@ -5,6 +5,7 @@
 
 #include "complain.h"
 #include "mcpdiag/crowd.h"
+#include "mcpdiag/json.h"
 #include "mcpdiag/probe.h"
 #include "mcpdiag/timeline.h"
 #include "mcpdiag/xmem.h"
@@ -126,6 +127,39 @@ set_only(struct run *r, const char *arg)
 	}
 }
 
+static void
+ignore_kind(void *arg, enum json_kind kind)
+{
+	(void)arg;
+	(void)kind;
+}
+
+static void
+ignore_value(void *arg, const struct json_value *v)
+{
+	(void)arg;
+	(void)v;
+}
+
+static void
+ignore_end(void *arg, unsigned flaws)
+{
+	(void)arg;
+	(void)flaws;
+}
+
+/* Whether a word of the user's is one JSON object. */
+static bool
+is_object(const char *s)
+{
+	static const struct json_cb cb = { ignore_kind, ignore_value, ignore_end };
+	struct json *j = json_new(&cb, NULL, NULL, 0, 64, 16);
+	bool good = *s == '{' && json_feed(j, s, strlen(s)) == 0 && json_eof(j) == 0;
+
+	json_free(j);
+	return good;
+}
+
 static int
 set_tool(struct run *r, const char *arg)
 {
@@ -138,7 +172,7 @@ set_tool(struct run *r, const char *arg)
 		*eq++ = '\0';
 	if (*r->tool == '\0')
 		return usage("--emit-tool", arg, "give the name of a tool");
-	if (eq && *eq != '{')
+	if (eq && !is_object(eq))
 		return usage("--emit-tool", arg, "the arguments are a JSON object");
 	r->o.emit_tool = r->tool;
 	r->o.emit_args = eq;

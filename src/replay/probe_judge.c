@@ -489,6 +489,12 @@ probe_judge(enum probe_id id, const struct probe_seen *seen)
 	struct probe_result none = { PROBE_UNKNOWN, 0, "nothing", whys[seen->why] };
 	enum probe_answer a = seen->s[PROBE_A].answer;
 
+	if (seen->why == PROBE_NO_ID && seen->emitted > 0 && seen->tool == PROBE_JUDGED &&
+	    seen->s[PROBE_A].heard != 0) {
+		none.outcome = OUT_NO_ID;
+		none.say = "messages come without event ids";
+		none.note = "there is nothing to resume from";
+	}
 	if (seen->why != PROBE_JUDGED)
 		return none;
 	if (id == PROBE_HANDSHAKE)

@@ -27,6 +27,7 @@ says "a duration" 2 'from 1 to 86400' probe --duration x $U
 says "idle" 2 'from 1 to 86400' probe --idle 0 $U
 says "a tool without a name" 2 'name of a tool' probe --emit-tool ={} $U
 says "arguments that are none" 2 'JSON object' probe --emit-tool a=b $U
+says "an object without quotes" 2 'JSON object' probe --emit-tool 'a={b:1}' $U
 says "a header without a name" 2 "Name: value" probe -H frobnicate $U
 says "a file of headers that is not there" 2 'No such file' probe -H "@$tmp/none" $U
 says "a token's file that is not there" 2 'No such file' probe --bearer-file "$tmp/none" $U

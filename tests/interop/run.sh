@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Real clients against `mcpdiag serve`.
+# Real clients against `mcpdiag serve`, and `mcpdiag probe` against real servers.
 #   tests/interop/run.sh [PEER...]    conformance ts ts2 inspector sse resume
-#                                     python go rust; no PEER means all
+#                                     python go rust client probe_ts
+#                                     probe_python; no PEER means all
 # Prints "ok - peer: what" or "not ok - peer: what", "skip: peer: why" where a
 # toolchain or its registry is absent, and "N passed, N failed, N skipped" as
 # its last line.  Exit status 1 when one failed.
@@ -321,7 +322,75 @@ peer_rust()
 	against "$v modern" "" "$D/rust/rmcp_client" URL modern
 }
 
-ALL="conformance ts ts2 inspector sse resume python go rust"
+probe=("${MCPDIAG:-$PWD/build/mcpdiag}" probe)
+
+# The suite's scenarios for clients; the listener is the client.
+peer_client()
+{
+	local one name args dir=$D/conformance/node_modules/@modelcontextprotocol/conformance
+	npm_peer client node22 "node@$NODE22" || return
+	npm_peer client conformance "@modelcontextprotocol/conformance@$SUITE" || return
+	for one in "initialize" "tools_call --emit-tool 'add_numbers={\"a\":5,\"b\":3}'" \
+	    "sse-retry --emit-tool test_reconnection"; do
+		read -r name args <<<"$one"
+		(cd "$tmp" && with_node22 timeout 60 node "$dir/dist/index.js" client \
+		    --command "${probe[*]} --only listeners --client ts-1.32 --duration 3 \
+		    --fail-on none $args" --scenario "$name" -o "$tmp/client") >"$tmp/suite.out" 2>&1
+		grep -q 'OVERALL: PASSED' "$tmp/suite.out"
+		verdict $? "client: $name, $(sed -n 's/^Passed: //p' "$tmp/suite.out")"
+	done
+}
+
+# probed PEER NAME COMMAND...: that server is what probe says it is.
+probed()
+{
+	local peer=$1 name=$2 said
+	shift 2
+	local serve=("$@")
+	start "$peer" || return
+	timeout 120 "${probe[@]}" --emit-tool emit -T json "$url" >"$tmp/probe" 2>"$tmp/client.err"
+	said=$(sed -n 's/.*"same_as": \[{"name": "\([^"]*\)".*/\1/p' "$tmp/probe")
+	[ "$said" = "$name" ]
+	verdict $? "$peer: is $name${said:+ ($said)}"
+	stop "$peer"
+}
+
+peer_probe_ts()
+{
+	local v when kind
+	for v in $TS; do
+		ts "$v" || continue
+		probed "probe ts $v" "TypeScript SDK, no event store" \
+		    node "$HERE/ts_server.mjs" "$(ts_dir "$v")" none
+		case $v in
+		1.23.*) when="up to 1.24" ;;
+		1.29.*) when="1.25-1.29" ;;
+		*) when="from 1.30" ;;
+		esac
+		for kind in plain checked; do
+			[ "$kind $when" != "checked up to 1.24" ] || when="1.23-1.24"
+			probed "probe ts $v $kind" "TypeScript SDK $when, a $(
+			    [ $kind = plain ] && echo plain store || echo store that looks up)" \
+			    node "$HERE/ts_server.mjs" "$(ts_dir "$v")" "$kind"
+		done
+	done
+}
+
+peer_probe_python()
+{
+	local v py
+	for v in $PYTHON; do
+		have "probe python $v" python3 || continue
+		installed "probe python $v" "python-$v" "mcp==$v" venv_with "mcp==$v" || continue
+		py=$D/python-$v/bin/python
+		probed "probe python $v" "Python SDK, no event store" "$py" \
+		    "$HERE/python_server.py" none
+		probed "probe python $v store" "Python SDK, an event store" "$py" \
+		    "$HERE/python_server.py" store
+	done
+}
+
+ALL="conformance ts ts2 inspector sse resume python go rust client probe_ts probe_python"
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $ALL
 for one; do

@@ -146,6 +146,12 @@ what_is_not_judged(void **state)
 	(void)state;
 	assert_int_equal(r.verdict, PROBE_UNKNOWN);
 	assert_non_null(strstr(r.note, "--emit-tool"));
+	assert_int_equal(r.outcome, 0);
+	/* but when messages came, that is something */
+	seen.emitted = 1;
+	seen.s[PROBE_A].heard = 1;
+	r = probe_judge(PROBE_RESUME, &seen);
+	assert_int_equal(r.outcome, OUT_NO_ID);
 	/* whoever cannot make it emit, is told why */
 	seen = (struct probe_seen){ .tool = PROBE_OWN_STREAM, .emitted = 2 };
 	seen.s[PROBE_A].answer = seen.s[PROBE_B].answer = PROBE_OPEN;
