@@ -90,45 +90,76 @@ lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
+static bool
+any_here(struct str s, const char *const *words)
+{
+	for (; *words; words++)
+		if (str_pre(s, str_c(*words)))
+			return true;
+	return false;
+}
+
+/* A token that opens nothing. */
+static bool
+is_harmless_token(struct str flat)
+{
+	static const char *const words[] = { "progress", "page", "next", "continuation", NULL };
+
+	return any_here(flat, words);
+}
+
 /* Names of headers and JSON members whose value is nobody's business; without
  * regard to case, '-' and '_'. */
 static bool
 is_secret(struct str name)
 {
-	static const char *const words[] = {
-		"authorization", "cookie", "secret", "password", "passwd", "apikey",
-		"sessionid", "credential", "privatekey", "codeverifier", "accesskey",
-	};
-	static const char *const tokens[] = {	/* that open nothing */
-		"progress", "page", "next", "continuation",
-	};
+	static const char *const a[] = { "authorization", "apikey", "accesskey", NULL };
+	static const char *const c[] = { "cookie", "credential", "codeverifier", NULL };
+	static const char *const p[] = { "password", "passwd", "privatekey", NULL };
+	static const char *const s[] = { "secret", "sessionid", NULL };
 	char flat[64];
 	size_t n = 0;
 
 	for (size_t i = 0; i < name.n && n < sizeof flat; i++)
 		if (name.p[i] != '-' && name.p[i] != '_')
 			flat[n++] = lower(name.p[i]);
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (str_find(str_of(flat, n), str_c(words[i])) != SIZE_MAX)
+	for (size_t i = 0; i + 6 <= n; i++) {
+		const char *const *words = flat[i] == 'a' ? a : flat[i] == 'c' ? c :
+		    flat[i] == 'p' ? p : flat[i] == 's' ? s : NULL;
+
+		if (words && any_here(str_of(flat + i, n - i), words))
 			return true;
-	if (n < 5 || memcmp(flat + n - 5, "token", 5) != 0)
-		return false;
-	for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
-		if (str_pre(str_of(flat, n), str_c(tokens[i])))
-			return false;
-	return true;
+	}
+	return n >= 5 && memcmp(flat + n - 5, "token", 5) == 0 &&
+	    !is_harmless_token(str_of(flat, n));
+}
+
+static const char *
+find(const char *p, const char *end, char c)
+{
+	const char *at = p < end ? memchr(p, c, (size_t)(end - p)) : NULL;
+
+	return at ? at : end;
 }
 
 /* Length of the string at p, which is a quote, with both quotes; or of what
- * there is of it. */
+ * there is of it.  A line end ends it, too: JSON has none in a string.  Each
+ * kind of byte is looked for again only when it was passed. */
 static size_t
 string_len(const char *p, size_t n)
 {
-	size_t i = 1;
+	const char *end = p + n, *at = p + 1, *stop = p, *slash;
 
-	while (i < n && p[i] != '"' && p[i] != '\n')
-		i += p[i] == '\\' ? 2 : 1;
-	return i < n ? i + (p[i] == '"') : n;
+	for (;;) {
+		if (stop < at)		/* a quote or a line end */
+			stop = find(at, find(at, end, '"'), '\n');
+		slash = find(at, stop, '\\');
+		if (slash == stop)
+			return (size_t)(stop - p) + (stop < end && *stop == '"');
+		at = slash + 2;
+		if (at >= end)
+			return n;
+	}
 }
 
 static size_t
