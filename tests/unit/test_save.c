@@ -86,7 +86,8 @@ list_findings(const struct run *r, uint32_t session, struct buf *b)
 	const struct finding *f;
 
 	for (uint32_t i = 0; (f = timeline_finding(pipeline_timeline(r->p), i)) != NULL; i++)
-		if (is_about(f, session))
+		/* Remarks are made once about a server, whichever session it was. */
+		if (is_about(f, session) && !f->remark)
 			(void)buf_fmt(b, "%s/%s %s %s %llu\n", f->detector,
 			    f->variant ? f->variant : "", severity_name(f->severity),
 			    confidence_name(f->confidence),
