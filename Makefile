@@ -183,7 +183,7 @@ fuzz:
 	done
 
 # The benchmark's own programs; optimised, whatever VARIANT is.
-BENCH := $(addprefix build/bench/,mkload floor pair hostile sse)
+BENCH := $(addprefix build/bench/,mkload floor pair hostile sse ptylat)
 .PHONY: bench bench-smoke bench-serve bench-live soak bench-tools
 bench-tools: $(BENCH)
 build/bench/%: bench/%.c Makefile

@@ -18,6 +18,7 @@ cd "$(dirname "$0")/.." || exit 2
 BIN=${MCPDIAG:-build/mcpdiag}
 MKLOAD=build/bench/mkload
 SSE=build/bench/sse
+PTYLAT=build/bench/ptylat
 RUNS=${BENCH_RUNS:-5}
 
 mode=${1-}
@@ -35,7 +36,7 @@ inside | soak) ;;
 	exit 2
 	;;
 esac
-for f in "$BIN" $MKLOAD $SSE; do
+for f in "$BIN" $MKLOAD $SSE $PTYLAT; do
 	if [ ! -x "$f" ]; then
 		echo "bench: $f is not built (make all bench-tools)" >&2
 		exit 2
@@ -332,6 +333,89 @@ piped()
 	    "$(grep -q '^seen' "$D/out" || cat "$D/err")"
 }
 
+# ---- screens ----
+
+# on_terminal ARGS... PROGRAM...: keys into a terminal of 200x50, in `line`
+on_terminal() { line=$($PTYLAT -s 200x50 "$@"); }
+ms() { calc "${2:-1}" "$(field "$1" "$line")"; }
+keys_missed()
+{
+	local n
+	n=$(field missed "$line")
+	[ "$n" = 0 ] || echo "$n keys without an answer; "
+	[ "$(field status "$line")" -le 1 ] || echo "exit status $(field status "$line")"
+}
+
+# busy_screen PPS TRIES: a chat at that rate while keys are sent, over in time
+busy_screen()
+{
+	: >"$D/out"
+	(
+		sleep 1
+		tcpreplay -q -i lo --preload-pcap --pps="$1" "$D/chat.pcap" >"$D/play" 2>&1
+	) &
+	on_terminal -o "$D/raw" -n "$2" -w 1500 -a "$3" "$BIN" watch -i lo
+	wait
+	status=$(field status "$line")
+	tr -d '\r' <"$D/raw" | sed 's/\x1b[^A-Za-z]*[A-Za-z]//g' >"$D/out"
+	sed -n 's/.*lost \([0-9]*\) packets.*/x: \1 packets dropped/p' "$D/out" >"$D/err"
+	pps=$(sed -n 's/^Rated: .* \([0-9.]*\) pps$/\1/p' "$D/play")
+}
+screen_rate()
+{
+	busy_screen 155000 60 10000
+	row W2 "chat on a screen, nothing lost" "$(lossless "$(k "$pps")")" "k packets/s" '>=' 150 300 \
+	    "key p99 $(ms p99) ms$(lost "$(k "$pps")")" "$(wrong chat)"
+}
+screen_keys()
+{
+	busy_screen 103000 120 12000
+	row T1 "key to changed screen, p99, $(k "$pps") k packets/s" "$(ms p99)" " ms" '<=' 60 30 \
+	    "median $(ms p50), longest $(ms max)" "$(keys_missed)"
+}
+frame()
+{
+	on_terminal -t 10000 -w 3000 -n 60 "$BIN" watch -r "$D/many.pcap"
+	row T2 "CPU for a frame, 10,000 sessions" "$(ms key_cpu 2)" " ms" '<=' 5 2 \
+	    "key p99 $(ms p99)" "$(keys_missed)"
+}
+resting()
+{
+	on_terminal -w 2000 -i 10000 -n 0 "$BIN" watch -i lo
+	row T3 "CPU with no traffic" "$(ms idle_cpu 2)" " %" '<=' 0.5 0.1 \
+	    "$(field paints "$line") repaints in 10 s"
+}
+first_paint()
+{
+	on_terminal -t Sessions -w 0 -n 0 "$BIN" watch -i lo
+	row T4 "first paint, live" "$(ms text)" " ms" '<=' 150 - "" "$(keys_missed)"
+}
+first_progress()
+{
+	on_terminal -t reading -w 0 -n 0 "$BIN" watch -r "$D/chat.pcap"
+	row T4 "first progress of $(calc 0 "$(stat -c %s "$D/chat.pcap") / 1e6") MB" "$(ms text)" " ms" \
+	    '<=' 100 - "" "$(keys_missed)"
+}
+sorting()		# sorting WHAT KEYS
+{
+	on_terminal -t 10000 -w 3000 -n 60 -k "$2" "$BIN" watch -r "$D/many.pcap"
+	row T5 "$1 10,000 sessions, p99" "$(ms p99)" " ms" '<=' 50 15 \
+	    "median $(ms p50), longest $(ms max)" "$(keys_missed)"
+}
+
+# What is forgotten must be said: a chat of that length has more sessions than
+# are kept.
+evicted()
+{
+	local n
+	n=$(sed -n 's/.*"session_opened": \([0-9]*\).*/\1/p' "$D/pipe.json")
+	if grep -q 'sessions=\|--limit sessions' "$D/out"; then
+		say PASS "soak sessions forgotten are told, of ${n:-many}"
+	else
+		say FAIL "soak ${n:-many} sessions, and nothing is said of those forgotten"
+	fi
+}
+
 # The load average would count what this script did a minute ago.
 others=0
 for _ in {1..10}; do
@@ -345,8 +429,9 @@ if [ $others -ge 10 ]; then
 fi
 if [ "$mode" = soak ]; then
 	n=${SOAK_PACKETS:-50000000}
-	piped soak "$n packets, idle" 5 --profile idle --streams 5000 --packets "$n" --bytes 1T
-	piped soak "$n packets, chat" 5 --profile chat --sessions 256 --packets "$n" --bytes 1T
+	piped soak "$n packets, idle" 10 --profile idle --streams 5000 --packets "$n" --bytes 1T
+	piped soak "$n packets, chat" 10 --profile chat --sessions 256 --packets "$n" --bytes 1T
+	evicted
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ $failed -eq 0 ]
 	exit
@@ -359,6 +444,15 @@ if have tcpreplay; then
 	try chat_paced
 	try chat_cost
 	try chat_top
+	on_terminal -t Sessions -w 0 -n 0 "$BIN" watch -r captures/01-clean-ts1.32.pcap
+	screens=$([ "$(field text "$line")" = -1.0 ] || echo yes)
+	if [ -n "$screens" ]; then
+		try screen_rate
+		try screen_keys
+		try first_progress
+	else
+		say SKIP "W2 T1-T5: this watch draws no screens"
+	fi
 	rm "$D/chat.pcap"
 	gen bulk --profile bulk --sessions 16 --mss 32768 --bytes 2400M
 	try bulk 6600 "32 KB segments, 3 s, nothing lost" -
@@ -376,6 +470,14 @@ fi
 starts
 try latency
 try owners
+if [ -n "${screens-}" ]; then
+	try first_paint
+	try resting
+	$MKLOAD --profile idle --streams 10000 --packets 150000 --bytes 1T -o "$D/many.pcap" || exit 2
+	try frame
+	try sorting sort '>'
+	try sorting filter $'f1\r'
+fi
 piped W9 "idle 1 GB through a pipe" 5 --profile idle --streams 5000 --bytes 1G
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]
