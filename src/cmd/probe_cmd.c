@@ -463,7 +463,7 @@ conclude(struct run *r)
 static int
 probe(struct run *r)
 {
-	struct selfcap_opts so = { .pipeline = { .all_detectors = true }, .file = r->write,
+	struct selfcap_opts so = { .file = r->write,
 		.application = "mcpdiag probe " MCPDIAG_VERSION };
 	struct errmsg em = { "" };
 	int rc = STATUS_ENVIRONMENT;

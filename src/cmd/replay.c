@@ -28,7 +28,7 @@ enum {
 	O_MAX_WAIT, O_TIMEOUT, O_SESSIONS,
 	O_HEADER, O_BEARER_FILE, O_BEARER_ENV, O_INSECURE, O_CACERT, O_RESOLVE, O_UNIX,
 	O_HTTP2, O_WRITE, O_FORMAT, O_OUTPUT, O_QUIET, O_VERBOSE, O_COLOR, O_FAIL_ON, O_STRICT, O_BASELINE, O_WRITE_BASELINE,
-	O_ALL, O_SHOW_SECRETS,
+	O_SHOW_SECRETS,
 };
 
 static const struct opt options[] = {
@@ -61,7 +61,6 @@ static const struct opt options[] = {
 	{ O_STRICT, 0, "strict", NULL, "exit 1, too, when answers are not as captured" },
 	{ O_BASELINE, 0, "baseline", "FILE", "expected findings: exit 1 for others, and without them" },
 	{ O_WRITE_BASELINE, 0, "write-baseline", "FILE", "write what is found as such a file" },
-	{ O_ALL, 0, "all-detectors", NULL, "look for all faults" },
 	{ O_SHOW_SECRETS, 0, "show-secrets", NULL, "session ids and tokens as they are" },
 	OPTS_STANDARD,
 	{ 0 },
@@ -356,9 +355,6 @@ set(struct run *r, int id, const char *arg)
 		return 0;
 	case O_STRICT:
 		r->strict = true;
-		return 0;
-	case O_ALL:
-		r->pipe.all_detectors = true;
 		return 0;
 	case O_SHOW_SECRETS:
 		r->pipe.show_secrets = true;

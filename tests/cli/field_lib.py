@@ -20,12 +20,6 @@ NGINX = shutil.which("nginx") or next((p for p in ("/usr/sbin/nginx", "/usr/loca
                                        if os.access(p, os.X_OK)), None)
 
 
-def all_detectors(command):
-    """--all-detectors, where the program has such an option."""
-    p = subprocess.run([BIN, command, "--help"], capture_output=True, check=False, timeout=WAIT)
-    return ["--all-detectors"] if b"--all-detectors" in p.stdout else []
-
-
 def pause(seconds):
     """For what is by definition a span of time."""
     select.select([], [], [], seconds)
@@ -68,7 +62,7 @@ class Tap:
         self.out = os.path.join(folder, "watch.ndjson")
         self.file = open(self.out, "wb")
         self.p = subprocess.Popen([BIN, "watch", "-i", "lo", "-T", "ndjson", "-w", self.path,
-                                   *all_detectors("watch"), "tcp", "port", str(port)],
+                                   "tcp", "port", str(port)],
                                   stdout=self.file, stderr=subprocess.PIPE,
                                   stdin=subprocess.DEVNULL)
         self.said = b""
@@ -247,7 +241,7 @@ def stretch(path, to, times):
 
 
 def analyzed(path):
-    p = subprocess.run([BIN, "analyze", *all_detectors("analyze"), "-T", "json", path],
+    p = subprocess.run([BIN, "analyze", "-T", "json", path],
                        capture_output=True, timeout=WAIT, check=False)
     return [name_of(f) for f in json.loads(p.stdout)["findings"]]
 
@@ -255,7 +249,7 @@ def analyzed(path):
 def watched(path):
     """What watch says of a capture that comes through a pipe."""
     with open(path, "rb") as f:
-        p = subprocess.run([BIN, "watch", *all_detectors("watch"), "-T", "ndjson", "-r", "-"],
+        p = subprocess.run([BIN, "watch", "-T", "ndjson", "-r", "-"],
                            stdin=f, capture_output=True, timeout=WAIT, check=False)
     return [json.loads(x) for x in p.stdout.splitlines()]
 

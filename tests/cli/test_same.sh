@@ -4,8 +4,6 @@
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/cli/lib.sh
 . tests/cli/lib.sh
-all=
-if "$bin" analyze --help | grep -q -e --all-detectors; then all=--all-detectors; fi
 captures="leapfrog-rmcp0.15.0-ts1.23.pcap shadow-eviction-loop-rmcp0.17.0.pcap 19-random-loss-leapfrog.pcap 27-sse-torture.pcap
 conflict-409-rmcp0.15.901-eventsource.pcap 19-pcapng-two-linktypes.pcapng 16-https-no-keys.pcap 28-http-shapes.pcap"
 
@@ -15,10 +13,10 @@ outputs()
 	local f
 	for f in text json ndjson junit markdown; do
 		echo "== $f"
-		"$bin" analyze $all --show-secrets -T "$f" "$1"
+		"$bin" analyze --show-secrets -T "$f" "$1"
 	done
 	echo "== verbose"
-	"$bin" analyze $all -v --lint "$1"
+	"$bin" analyze -v --lint "$1"
 }
 
 n=0

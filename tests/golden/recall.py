@@ -80,10 +80,7 @@ def main(argv):
     explain = subprocess.run(program + ["explain"], capture_output=True, check=True,
                                     timeout=golden.TIMEOUT)
     known = {x.split()[0] for x in explain.stdout.decode().splitlines() if "  " in x}
-    options = subprocess.run(program + ["analyze", "--help"], capture_output=True,
-                                    check=False, timeout=golden.TIMEOUT).stdout
     args = ["analyze", "-T", "json"]
-    args += ["--all-detectors"] if b"--all-detectors" in options else []
     counts, captures, bad = collections.defaultdict(Count), 0, 0
     for folder in opt.folder:
         for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
