@@ -62,7 +62,7 @@ ct_get_head(struct contract *c, struct cx *x, const struct ev *e)
 enum {				/* low bits of idrec.b; the rest is of the data */
 	HAS_DATA = 1,
 	DIFFERENT = 2,		/* two streams gave that id, with other data */
-	TOLD = 4,		/* once for each id, whichever stream came first */
+	TOLD = 4,		/* so, once: streams have no common order */
 };
 #define OF_DATA (~(uint32_t)(DIFFERENT | TOLD))
 
@@ -84,17 +84,17 @@ static void
 another_stream(struct cs *s, struct cx *x, const struct ev *e, struct idrec *r, uint32_t part)
 {
 	bool differs = part && (r->b & HAS_DATA) && part != (r->b & OF_DATA);
-	bool bare = part == 0 || (r->b & HAS_DATA) == 0;
+	bool bare = part == 0;
 
 	/* Equal data on a GET is a replay.  Priming with one id for all is what
 	 * some SDKs do all day. */
-	if ((differs || bare || x->method == CT_POST) && (r->b & TOLD) == 0) {
+	if (bare || ((differs || x->method == CT_POST) && (r->b & TOLD) == 0)) {
 		ct_hit(s, CT_EVENT_ID_DUP, SEV_INFO, CONF_HIGH, (struct at){ e->t, e->pkt },
 		    x->stream, "id %.*s comes on stream %u and on stream %u%s",
 		    (int)(e->u.sse.id.n < 40 ? e->u.sse.id.n : 40), e->u.sse.id.p, r->a,
 		    x->stream, differs ? ", with other data" :
-		    part == 0 ? ", here without data" : "");
-		r->b |= TOLD;
+		    bare ? ", here without data" : "");
+		r->b |= bare ? 0 : TOLD;
 	}
 	r->b |= differs ? DIFFERENT : 0;
 }

@@ -136,7 +136,10 @@ add_where(struct findings *s, const struct finding *f, int w)
 	for (uint32_t i = 0; i < f->n_streams && i < 100; i++)
 		(void)buf_fmt(&b, "%s%u", i ? ", " : f->n_streams == 1 ? ", stream " :
 		    ", streams ", f->streams[i]);
-	(void)buf_fmt(&b, ", packets %u to %u", f->first.pkt, f->last.pkt);
+	if (f->first.pkt == f->last.pkt)
+		(void)buf_fmt(&b, ", packet %u", f->first.pkt);
+	else
+		(void)buf_fmt(&b, ", packets %u to %u", f->first.pkt, f->last.pkt);
 	add_text(s, "where", buf_str(&b), f->first.pkt, w);
 	buf_fini(&b);
 }
