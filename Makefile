@@ -45,10 +45,12 @@ CC := afl-clang-fast
 endif
 
 # gcc optimises the program across its files (a tenth on the benchmarks); the
-# objects hold ordinary code too, which is what the tests link.
+# objects hold ordinary code too, which is what the tests link; the linker must
+# be told, for it would optimise what it is given, once for each of them.
 ifeq ($(VARIANT),release)
 ifneq ($(shell $(CC) --version 2>/dev/null | grep -i 'free software'),)
 LTO := -flto=auto
+NO_LTO := -fno-lto
 CFLAGS_release += $(LTO) -ffat-lto-objects
 endif
 endif
@@ -109,7 +111,7 @@ $B/llhttp/%.o: /usr/share/llhttp/%.c
 # Unit tests: one cmocka program for each module.
 $B/unit/%: $B/tests/unit/%.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(filter-out $(LTO),$(CFLAGS_$(VARIANT))) $(LDFLAGS) -o $@ $< $(LIB) -lcmocka -ljansson $(LIBS)
+	$(CC) $(filter-out $(LTO),$(CFLAGS_$(VARIANT))) $(NO_LTO) $(LDFLAGS) -o $@ $< $(LIB) -lcmocka -ljansson $(LIBS)
 
 # Fuzz targets: libFuzzer (VARIANT=fuzz), AFL++ (VARIANT=afl), else a program
 # that runs the files and folders named on its command line.
@@ -121,7 +123,7 @@ $(FUZZ): $B/tests/fuzz/replay.o
 endif
 $B/fuzz/%: $B/tests/fuzz/%.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(filter-out $(LTO),$(CFLAGS_$(VARIANT))) $(LDFLAGS) -o $@ $< $(LIB) $(FUZZ_LINK) $(LIBS)
+	$(CC) $(filter-out $(LTO),$(CFLAGS_$(VARIANT))) $(NO_LTO) $(LDFLAGS) -o $@ $< $(LIB) $(FUZZ_LINK) $(LIBS)
 
 .PHONY: unit fuzzers
 unit: $(UNIT)
