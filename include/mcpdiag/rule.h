@@ -12,6 +12,15 @@ struct engine;
 
 #define RULE_WANTS(type) (1u << (type))
 
+/* What comes most often and says nothing to most rules. */
+enum {
+	SKIP_POSTS = 1,		/* EV_REQUEST: a POST */
+	SKIP_NEWS = 2,		/* EV_MESSAGE: a notification of the server tied to
+				 * a request, such as progress */
+	SKIP_ANSWERS = 4,	/* EV_MESSAGE: a response or error of the server */
+	SKIP_PLAIN = 8,		/* EV_SSE: neither id nor retry */
+};
+
 struct rule {
 	const char *name;	/* as printed */
 	const char *summary;	/* one line */
@@ -27,6 +36,9 @@ struct rule {
 	void (*tick)(void *, ns_t now);
 	void (*end)(void *, ns_t now);	/* the input ended */
 	void (*free)(void *);
+	/* Of what it wants, what it need not see: these kinds (SKIP_...), and those
+	 * types until engine_wake().  With EVF_GAP or EVF_MIDSTREAM it sees all. */
+	uint32_t skips, sleeps;
 };
 
 /* All of them, NULL-terminated. */
@@ -36,12 +48,14 @@ extern const struct rule *const rules_table[];
  * engine makes one of each kind for the first rule that asks, shows it each
  * event it wants before any rule sees that, and frees it after the rules. */
 struct reader {
-	uint32_t wants;		/* event types, as above; never 0 */
+	uint32_t wants, skips;	/* as above; the first never 0 */
 	void *(*new)(struct engine *, const struct limits *);
 	void (*event)(void *, const struct ev *);
 	void (*free)(void *);
 };
 
+/* From the next event on that rule sees all it wants and does not skip. */
+void engine_wake(struct engine *, const struct rule *);
 /* To be called from a rule's or a reader's new(); stays the engine's. */
 void *engine_reader(struct engine *, const struct reader *);
 

@@ -19,7 +19,7 @@
 #include "progress.h"
 #include "report.h"
 
-#define BATCH 16		/* packets looked at together */
+#define BATCH 128		/* packets looked at together */
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_NDJSON, FORMAT_JUNIT, FORMAT_MARKDOWN };
 

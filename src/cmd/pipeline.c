@@ -5,6 +5,7 @@
 
 #include "mcpdiag/decode.h"
 #include "mcpdiag/engine.h"
+#include "mcpdiag/evqueue.h"
 #include "mcpdiag/flow.h"
 #include "mcpdiag/model.h"
 #include "mcpdiag/observe.h"
@@ -23,6 +24,7 @@ struct pipeline {
 	struct flows *flows;
 	struct observe *observe;
 	struct model *model;
+	struct evqueue *queue;		/* empty between our functions */
 	struct engine *engine;
 	struct timeline *timeline;
 	struct model_total total;
@@ -51,6 +53,12 @@ from_engine(void *arg, const struct ev *e)
 
 static void
 from_model(void *arg, const struct ev *e)
+{
+	evqueue_put(arg, e);
+}
+
+static void
+from_queue(void *arg, const struct ev *e)
 {
 	engine_event(arg, e);
 }
@@ -135,10 +143,13 @@ pipeline_new(const struct pipeline_opts *opts)
 	p->opts = *opts;
 	p->timeline = timeline_new(&opts->limits);
 	p->engine = engine_new(&opts->limits, rules_table, from_engine, p);
-	p->model = model_new(&opts->limits, opts->show_secrets, from_model,
-	    p->engine);
-	if (opts->text)
+	p->queue = evqueue_new(from_queue, p->engine);
+	/* A text comes just before its event: then no event may wait. */
+	if (opts->text) {
+		p->model = model_new(&opts->limits, opts->show_secrets, from_queue, p->engine);
 		model_texts(p->model, opts->text, opts->arg);
+	} else
+		p->model = model_new(&opts->limits, opts->show_secrets, from_model, p->queue);
 	p->observe = observe_new(&opts->limits, p->model);
 	p->flows = flows_new(&opts->limits, &ops, p);
 	p->decode = decode_new(&opts->limits);
@@ -155,6 +166,7 @@ pipeline_free(struct pipeline *p)
 	decode_free(p->decode);
 	observe_free(p->observe);
 	model_free(p->model);
+	evqueue_free(p->queue);
 	engine_free(p->engine);
 	timeline_free(p->timeline);
 	free(p);
@@ -189,6 +201,7 @@ pipeline_tick(struct pipeline *p, ns_t now)
 	if (p->total.packets == 0 || now <= p->now.t)
 		return;
 	tick(p, now);
+	evqueue_flush(p->queue);
 	engine_tick(p->engine, now);
 }
 
@@ -278,6 +291,7 @@ pipeline_packets(struct pipeline *p, const struct packet *pk, unsigned n)
 		}
 	}
 	flush(p, segs, n_segs);
+	evqueue_flush(p->queue);
 	return passed;
 }
 
@@ -315,6 +329,7 @@ void
 pipeline_note(struct pipeline *p, const char *name, const char *text)
 {
 	model_note(p->model, name, text, (struct at){ p->now.t, 0 });
+	evqueue_flush(p->queue);
 }
 
 /* Names of the link types, as a list. */
@@ -434,6 +449,7 @@ pipeline_end(struct pipeline *p)
 		p->total.other = seen->other;
 	}
 	model_end(p->model, &p->total, p->now);
+	evqueue_flush(p->queue);
 }
 
 ns_t

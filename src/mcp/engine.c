@@ -39,6 +39,20 @@ struct hands {
 	} v[MAX_READERS + MAX_RULES];
 };
 
+/* Parts of a type that some skip. */
+enum {
+	CLASS_POST = EV_N_TYPES, CLASS_NEWS, CLASS_ANSWER, CLASS_PLAIN, CLASS_END,
+	N_CLASSES = CLASS_END - EV_N_TYPES
+};
+
+static const struct {
+	enum ev_type type;
+	uint32_t skip;
+} classes[N_CLASSES] = {
+	{ EV_REQUEST, SKIP_POSTS }, { EV_MESSAGE, SKIP_NEWS }, { EV_MESSAGE, SKIP_ANSWERS },
+	{ EV_SSE, SKIP_PLAIN },
+};
+
 struct engine {
 	struct limits lim;
 	ev_fn *out;
@@ -49,7 +63,9 @@ struct engine {
 	const struct reader *readers[MAX_READERS];
 	void *facts[MAX_READERS];
 	uint32_t n_readers;
-	struct hands hands[EV_N_TYPES];
+	bool awake[MAX_RULES], woken;	/* woken: since hands were made */
+	struct hands hands[EV_N_TYPES + N_CLASSES];
+	struct hands torn[EV_N_TYPES];	/* of EVF_GAP, EVF_MIDSTREAM */
 	ns_t ticked;
 	struct idtab software;	/* session -> digest of who is who */
 	struct idtab looks;	/* session -> place in names + 1, complete,
@@ -113,16 +129,79 @@ engine_reader(struct engine *e, const struct reader *reader)
 }
 
 static void
-hand(struct engine *e, uint32_t wants, void (*event)(void *, const struct ev *), void *state)
+hand(struct hands *h, void (*event)(void *, const struct ev *), void *state)
 {
-	for (uint32_t type = 0; type < EV_N_TYPES; type++) {
-		struct hands *h = &e->hands[type];
+	h->v[h->n].event = event;
+	h->v[h->n++].state = state;
+}
 
-		if (wants && (wants & RULE_WANTS(type)) == 0)
+static void
+hand_all(struct engine *e, uint32_t wants, uint32_t skips, uint32_t sleeps,
+    void (*event)(void *, const struct ev *), void *state)
+{
+	wants = wants ? wants : ~0u;
+	for (uint32_t type = 0; type < EV_N_TYPES; type++) {
+		if ((wants & RULE_WANTS(type)) == 0)
 			continue;
-		h->v[h->n].event = event;
-		h->v[h->n++].state = state;
+		hand(&e->torn[type], event, state);
+		if ((sleeps & RULE_WANTS(type)) == 0)
+			hand(&e->hands[type], event, state);
 	}
+	for (uint32_t c = 0; c < N_CLASSES; c++) {
+		uint32_t bit = RULE_WANTS(classes[c].type);
+
+		if (wants & bit && !(sleeps & bit) && !(skips & classes[c].skip))
+			hand(&e->hands[EV_N_TYPES + c], event, state);
+	}
+}
+
+/* Who sees what, readers first. */
+static void
+hand_out(struct engine *e)
+{
+	memset(e->hands, 0, sizeof e->hands);
+	memset(e->torn, 0, sizeof e->torn);
+	for (uint32_t i = 0; i < e->n_readers; i++)
+		hand_all(e, e->readers[i]->wants, e->readers[i]->skips, 0,
+		    e->readers[i]->event, e->facts[i]);
+	for (uint32_t i = 0; i < e->n_rules; i++)
+		hand_all(e, e->rules[i]->wants, e->rules[i]->skips,
+		    e->awake[i] ? 0 : e->rules[i]->sleeps, e->rules[i]->event,
+		    e->state[i]);
+	e->woken = false;
+}
+
+void
+engine_wake(struct engine *e, const struct rule *rule)
+{
+	for (uint32_t i = 0; i < e->n_rules; i++) {
+		if (e->rules[i] != rule || e->awake[i])
+			continue;
+		e->awake[i] = e->woken = true;
+	}
+}
+
+static const struct hands *
+hands_of(struct engine *e, const struct ev *v)
+{
+	if (e->woken)
+		hand_out(e);
+	if (v->flags & (EVF_GAP | EVF_MIDSTREAM))
+		return &e->torn[v->type];
+	if (v->type == EV_MESSAGE && v->dir == EV_S2C) {
+		if (v->u.msg.kind == EV_MSG_RESPONSE || v->u.msg.kind == EV_MSG_ERROR)
+			return &e->hands[CLASS_ANSWER];
+		if (v->u.msg.kind == EV_MSG_NOTIFICATION &&
+		    v->u.msg.channel == EV_CH_REQUEST)
+			return &e->hands[CLASS_NEWS];
+	} else if (v->type == EV_SSE) {
+		if (v->u.sse.id.n == 0 && v->u.sse.retry_ms < 0)
+			return &e->hands[CLASS_PLAIN];
+	} else if (v->type == EV_REQUEST) {
+		if (str_eq(v->u.req.method, STR("POST")))
+			return &e->hands[CLASS_POST];
+	}
+	return &e->hands[v->type];
 }
 
 struct engine *
@@ -140,10 +219,7 @@ engine_new(const struct limits *lim, const struct rule *const *rules, ev_fn *out
 	idtab_init(&e->looks, (uint32_t)lim->sessions);
 	for (; rules[e->n_rules] && e->n_rules < MAX_RULES; e->n_rules++)
 		e->state[e->n_rules] = rules[e->n_rules]->new(e, lim);
-	for (uint32_t i = 0; i < e->n_readers; i++)
-		hand(e, e->readers[i]->wants, e->readers[i]->event, e->facts[i]);
-	for (uint32_t i = 0; i < e->n_rules; i++)
-		hand(e, rules[i]->wants, rules[i]->event, e->state[i]);
+	hand_out(e);
 	return e;
 }
 
@@ -482,7 +558,7 @@ engine_event(struct engine *e, const struct ev *v)
 		return;
 	}
 	e->out(e->arg, v);		/* before what is found in it */
-	h = &e->hands[v->type];
+	h = hands_of(e, v);
 	for (uint32_t i = 0; i < h->n; i++)
 		h->v[i].event(h->v[i].state, v);
 }

@@ -1,14 +1,19 @@
 #include "rule_answer.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define MAX_WAITING 4096
+#define MAX_TOLD 8		/* rules */
 
 struct answers {
 	struct idmap open;
 	struct whos *whos;
-	struct answer *told;		/* by the last event */
-	struct answer *over;		/* to be freed with the next one */
+	uint32_t n_told;
+	struct {
+		answer_fn *fn;
+		void *arg;
+	} told[MAX_TOLD];
 };
 
 static void *
@@ -36,7 +41,6 @@ free_reader(void *arg)
 
 	while (a->open.first)
 		drop(a, (struct answer *)a->open.first);
-	free(a->over);
 	idmap_fini(&a->open);
 	free(a);
 }
@@ -83,7 +87,8 @@ judge(struct answers *a, struct answer *k, struct str code, struct str text)
 		k->outcome = ANSWER_MAYBE;
 	else
 		k->outcome = ANSWER_OTHER;
-	a->told = k;
+	for (uint32_t i = 0; i < a->n_told; i++)
+		a->told[i].fn(a->told[i].arg, k);
 }
 
 static void
@@ -107,9 +112,6 @@ event(void *arg, const struct ev *e)
 	struct answers *a = arg;
 	struct answer *k;
 
-	free(a->over);
-	a->over = NULL;
-	a->told = NULL;
 	if (e->type == EV_REQUEST) {
 		on_request(a, e);
 		return;
@@ -126,18 +128,20 @@ event(void *arg, const struct ev *e)
 		on_response(a, k, e);
 	} else if (e->type == EV_RESPONSE_END) {
 		judge(a, k, STR_NONE, STR_NONE);
-		idmap_del(&a->open, &k->node);
-		a->over = k;
+		drop(a, k);
 	}
 }
 
 const struct reader answer_reader = {
-	.wants = ANSWER_WANTS | RULE_WANTS(EV_REQUEST),
+	.wants = RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_RESPONSE) |
+	    RULE_WANTS(EV_RESPONSE_END),
 	.new = new, .event = event, .free = free_reader,
 };
 
-const struct answer *
-answer_of(const struct answers *a, const struct ev *e)
+void
+answers_tell(struct answers *a, answer_fn *fn, void *arg)
 {
-	return ANSWER_WANTS & RULE_WANTS(e->type) ? a->told : NULL;
+	assert(a->n_told < MAX_TOLD);
+	a->told[a->n_told].fn = fn;
+	a->told[a->n_told++].arg = arg;
 }

@@ -31,12 +31,10 @@ struct answers;
 /* Shared: to be had with engine_reader(). */
 extern const struct reader answer_reader;
 
-/* Event types that may settle one. */
-#define ANSWER_WANTS (RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_RESPONSE) | \
-	RULE_WANTS(EV_RESPONSE_END))
+typedef void answer_fn(void *arg, const struct answer *);
 
-/* The request whose outcome the event has settled, valid until the next event;
- * NULL for most. */
-const struct answer *answer_of(const struct answers *, const struct ev *);
+/* From a rule's new(): `fn` is called with each request whose outcome is settled,
+ * before any rule sees the event that has settled it. */
+void answers_tell(struct answers *, answer_fn *, void *arg);
 
 #endif

@@ -460,5 +460,6 @@ const struct rule rule_collision = {
 	    RULE_WANTS(EV_CONN_END) |
 	    RULE_WANTS(EV_GAP) |
 	    RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_NEWS,
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

@@ -130,6 +130,7 @@ lose(struct cursor *r, struct cl *s, struct line *l, const struct got *g)
 	struct lost *x;
 
 	r->losses = true;
+	engine_wake(r->engine, &rule_cursor);
 	if (s->n_lost < MAX_LOST) {
 		s->lost = xgrow(s->lost, s->n_lost, &s->cap_lost, sizeof *s->lost);
 		s->n_lost++;
@@ -383,5 +384,7 @@ const struct rule rule_cursor = {
 	.summary = "a client that had an event id comes back without it",
 	.reference = "mcpdiag-analyze(1), DETECTORS, cursor-loss",
 	.wants = GETS_WANTS | RULE_WANTS(EV_SSE),
+	.skips = SKIP_POSTS | SKIP_PLAIN,
+	.sleeps = RULE_WANTS(EV_SSE),
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

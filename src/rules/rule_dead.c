@@ -50,7 +50,6 @@ struct ds {				/* one session */
 struct dead {
 	struct engine *engine;
 	struct keeper sessions;
-	struct answers *answers;
 	uint32_t failing[MAX_FAILING];	/* sessions */
 	uint32_t n_failing;
 	bool failing_once, legacy;	/* some session was refused, is of HTTP+SSE */
@@ -63,17 +62,6 @@ free_session(struct kept *k)
 {
 	free(((struct ds *)k)->seen);
 	free(k);
-}
-
-static void *
-new(struct engine *e, const struct limits *lim)
-{
-	struct dead *r = xcalloc(1, sizeof *r);
-
-	r->engine = e;
-	keeper_init(&r->sessions, lim->sessions, free_session);
-	r->answers = engine_reader(e, &answer_reader);
-	return r;
 }
 
 static void
@@ -157,6 +145,7 @@ refused(struct dead *r, struct ds *s, const struct answer *a)
 		return;
 	}
 	r->failing_once = true;
+	engine_wake(r->engine, &rule_dead);
 	if (s->fails++ == 0) {
 		s->status = a->status;
 		s->first = a->at;
@@ -179,8 +168,9 @@ refused(struct dead *r, struct ds *s, const struct answer *a)
 }
 
 static void
-on_answer(struct dead *r, const struct answer *a)
+on_answer(void *arg, const struct answer *a)
 {
+	struct dead *r = arg;
 	struct ds *s;
 
 	if (a->init && a->outcome == ANSWER_OK)
@@ -361,19 +351,28 @@ says_nothing(const struct dead *r, const struct ev *e)
 	return false;
 }
 
+static void *
+new(struct engine *e, const struct limits *lim)
+{
+	struct dead *r = xcalloc(1, sizeof *r);
+
+	r->engine = e;
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	answers_tell(engine_reader(e, &answer_reader), on_answer, r);
+	return r;
+}
+
 static void
 event(void *arg, const struct ev *e)
 {
-	const struct answer *a;
 	struct dead *r = arg;
 	struct ds *s;
 
-	if ((a = answer_of(r->answers, e)) != NULL)
-		on_answer(r, a);
 	if (e->session == 0 || says_nothing(r, e))
 		return;
 	if (e->type == EV_STREAM && e->u.stream.kind == EV_LEGACY) {
 		r->legacy = true;
+		engine_wake(r->engine, &rule_dead);
 		s = session(r, e->session);
 		s->legacy = !(e->flags & (EVF_MIDSTREAM | EVF_HEAD_LOST | EVF_GAP));
 	}
@@ -411,12 +410,16 @@ const struct rule rule_dead = {
 	.name = "dead-session",
 	.summary = "the server forgot the session and the client goes on using it",
 	.reference = "mcpdiag-analyze(1), DETECTORS, dead-session",
-	.wants = ANSWER_WANTS |
+	.wants = RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_RESPONSE) |
+	    RULE_WANTS(EV_RESPONSE_END) |
 	    RULE_WANTS(EV_REQUEST) |
 	    RULE_WANTS(EV_REQUEST_END) |
 	    RULE_WANTS(EV_STREAM) |
 	    RULE_WANTS(EV_STREAM_END) |
 	    RULE_WANTS(EV_SSE) |
+	    RULE_WANTS(EV_COMMENT),
+	.sleeps = RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_RESPONSE) |
+	    RULE_WANTS(EV_RESPONSE_END) | RULE_WANTS(EV_SSE) |
 	    RULE_WANTS(EV_COMMENT),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

@@ -405,5 +405,6 @@ const struct rule rule_duplicate = {
 	    RULE_WANTS(EV_SSE) |
 	    RULE_WANTS(EV_MESSAGE) |
 	    RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_NEWS,
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

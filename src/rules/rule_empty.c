@@ -652,5 +652,6 @@ const struct rule rule_empty = {
 	.summary = "a GET is accepted, ended at once and asked again for ever",
 	.reference = "mcpdiag-analyze(1), DETECTORS, empty-accept-loop",
 	.wants = GETS_WANTS | RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_POSTS,
 	.new = new, .event = event, .tick = tick, .end = end, .free = free_rule,
 };

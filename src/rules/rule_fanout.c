@@ -255,5 +255,6 @@ const struct rule rule_fanout = {
 	.reference = "mcpdiag-analyze(1), DETECTORS, reconnect-storm",
 	.wants = RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_STREAM) | RULE_WANTS(EV_STREAM_END) |
 	    RULE_WANTS(EV_SSE) | RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_POSTS | SKIP_PLAIN,
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

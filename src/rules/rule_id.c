@@ -26,5 +26,6 @@ event(void *arg, const struct ev *e)
 
 const struct reader id_reader = {
 	.wants = RULE_WANTS(EV_SSE) | RULE_WANTS(EV_MESSAGE),
+	.skips = SKIP_NEWS | SKIP_PLAIN,
 	.new = new, .event = event, .free = free,
 };

@@ -335,5 +335,6 @@ const struct rule rule_kills = {
 	.summary = "a refused GET ends a healthy stream",
 	.reference = "mcpdiag-analyze(1), DETECTORS, refused-get-kills-stream",
 	.wants = GETS_WANTS,
+	.skips = SKIP_POSTS,
 	.new = new, .event = event, .tick = tick, .end = end, .free = free_rule,
 };

@@ -732,5 +732,6 @@ const struct rule rule_leapfrog = {
 	    RULE_WANTS(EV_OWNER) |
 	    RULE_WANTS(EV_SSE) |
 	    RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_POSTS | SKIP_NEWS | SKIP_ANSWERS | SKIP_PLAIN,
 	.new = new, .event = event, .tick = tick, .end = end, .free = free_rule,
 };

@@ -576,5 +576,6 @@ const struct rule rule_orphan = {
 	    RULE_WANTS(EV_STALL) |
 	    RULE_WANTS(EV_CONN_END) |
 	    RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_POSTS | SKIP_NEWS | SKIP_ANSWERS,
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

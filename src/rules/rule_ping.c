@@ -88,6 +88,7 @@ session(struct pings *r, uint32_t n)
 	if (s == NULL) {
 		s = xcalloc(1, sizeof *s);
 		keeper_add(&r->sessions, &s->of, n);
+		engine_wake(r->engine, &rule_ping);
 	}
 	return s;
 }
@@ -368,6 +369,9 @@ const struct rule rule_ping = {
 	.summary = "a ping without an answer ends the session",
 	.reference = "mcpdiag-analyze(1), DETECTORS, ping-kill",
 	.wants = RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_RESPONSE) | RULE_WANTS(EV_MESSAGE) |
+	    RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_NEWS | SKIP_ANSWERS,
+	.sleeps = RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_RESPONSE) |
 	    RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_SESSION_END),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

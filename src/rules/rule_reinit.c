@@ -49,7 +49,6 @@ struct ri {			/* one session */
 struct reinit {
 	struct engine *engine;
 	struct keeper sessions;
-	struct answers *answers;
 	struct whos *whos;
 	struct idmap clients;
 	uint64_t max_clients;
@@ -61,20 +60,6 @@ static void
 free_session(struct kept *k)
 {
 	free(k);
-}
-
-static void *
-new(struct engine *e, const struct limits *lim)
-{
-	struct reinit *r = xcalloc(1, sizeof *r);
-
-	r->engine = e;
-	keeper_init(&r->sessions, lim->sessions, free_session);
-	r->max_clients = lim->endpoints;
-	idmap_init(&r->clients);
-	r->whos = engine_reader(e, &who_reader);
-	r->answers = engine_reader(e, &answer_reader);
-	return r;
 }
 
 static void
@@ -276,8 +261,9 @@ is_failure(const struct answer *a)
 }
 
 static void
-on_answer(struct reinit *r, const struct answer *a)
+on_answer(void *arg, const struct answer *a)
 {
+	struct reinit *r = arg;
 	struct ri *s;
 	struct client *c;
 	uint64_t key;
@@ -326,16 +312,27 @@ on_response(struct reinit *r, struct ri *s, const struct ev *e)
 	}
 }
 
+static void *
+new(struct engine *e, const struct limits *lim)
+{
+	struct reinit *r = xcalloc(1, sizeof *r);
+
+	r->engine = e;
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	r->max_clients = lim->endpoints;
+	idmap_init(&r->clients);
+	r->whos = engine_reader(e, &who_reader);
+	answers_tell(engine_reader(e, &answer_reader), on_answer, r);
+	return r;
+}
+
 static void
 event(void *arg, const struct ev *e)
 {
-	const struct answer *a;
 	struct reinit *r = arg;
 	struct client *c;
 	struct ri *s;
 
-	if ((a = answer_of(r->answers, e)) != NULL)
-		on_answer(r, a);
 	if (e->session == 0)
 		return;
 	if (e->type == EV_STREAM && e->u.stream.kind == EV_LEGACY)
@@ -373,6 +370,9 @@ const struct rule rule_reinit = {
 	.name = "reinit-storm",
 	.summary = "a client initializes again and again and gets nowhere",
 	.reference = "mcpdiag-analyze(1), DETECTORS, reinit-storm",
-	.wants = ANSWER_WANTS | RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_STREAM) | RULE_WANTS(EV_STREAM_END),
+	.wants = RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_RESPONSE) |
+	    RULE_WANTS(EV_RESPONSE_END) | RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_STREAM) | RULE_WANTS(EV_STREAM_END),
+	.skips = SKIP_POSTS | SKIP_NEWS,
+	.sleeps = RULE_WANTS(EV_RESPONSE) | RULE_WANTS(EV_RESPONSE_END),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

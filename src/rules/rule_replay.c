@@ -638,5 +638,6 @@ const struct rule rule_replay = {
 	    RULE_WANTS(EV_STREAM_END) |
 	    RULE_WANTS(EV_MESSAGE) |
 	    RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_NEWS,
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

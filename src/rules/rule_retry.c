@@ -347,5 +347,6 @@ const struct rule rule_retry = {
 	.reference = "mcpdiag-analyze(1), DETECTORS, retry-violation",
 	.wants = RULE_WANTS(EV_SESSION) | RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_STREAM) |
 	    RULE_WANTS(EV_SSE) | RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_POSTS | SKIP_PLAIN,
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

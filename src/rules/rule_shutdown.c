@@ -248,6 +248,7 @@ on_stream_end(struct shutdown *r, const struct ev *e)
 			judge(r, h, true);
 		if (h->n_cuts == 0) {
 			r->pending++;
+			engine_wake(r->engine, &rule_shutdown);
 			h->closes = e->t - h->closed <= AT_ONCE ? h->closed_n : 0;
 		}
 		if (h->n_cuts == MAX_CUT)
@@ -325,5 +326,6 @@ const struct rule rule_shutdown = {
 	    RULE_WANTS(EV_STREAM_END) |
 	    RULE_WANTS(EV_SSE) |
 	    RULE_WANTS(EV_COMMENT),
+	.sleeps = RULE_WANTS(EV_SSE) | RULE_WANTS(EV_COMMENT),
 	.new = new, .event = event, .tick = tick, .end = end, .free = free_rule,
 };

@@ -38,7 +38,6 @@ struct sb {				/* one session */
 struct split {
 	struct engine *engine;
 	struct keeper sessions;
-	struct answers *answers;
 };
 
 extern const struct rule rule_split;
@@ -48,17 +47,6 @@ free_session(struct kept *k)
 {
 	free(((struct sb *)k)->seen);
 	free(k);
-}
-
-static void *
-new(struct engine *e, const struct limits *lim)
-{
-	struct split *r = xcalloc(1, sizeof *r);
-
-	r->engine = e;
-	keeper_init(&r->sessions, lim->sessions, free_session);
-	r->answers = engine_reader(e, &answer_reader);
-	return r;
 }
 
 static void
@@ -134,8 +122,9 @@ report(struct split *r, const struct sb *s)
 }
 
 static void
-on_answer(struct split *r, const struct answer *a)
+on_answer(void *arg, const struct answer *a)
 {
+	struct split *r = arg;
 	struct sb *s;
 	bool known;
 
@@ -171,15 +160,23 @@ on_answer(struct split *r, const struct answer *a)
 		report(r, s);
 }
 
+static void *
+new(struct engine *e, const struct limits *lim)
+{
+	struct split *r = xcalloc(1, sizeof *r);
+
+	r->engine = e;
+	keeper_init(&r->sessions, lim->sessions, free_session);
+	answers_tell(engine_reader(e, &answer_reader), on_answer, r);
+	return r;
+}
+
 static void
 event(void *arg, const struct ev *e)
 {
-	const struct answer *a;
 	struct split *r = arg;
 	struct sb *s;
 
-	if ((a = answer_of(r->answers, e)) != NULL)
-		on_answer(r, a);
 	/* Most events. */
 	if (e->type != EV_STREAM && e->type != EV_STREAM_END &&
 	    !(e->flags & (EVF_GAP | EVF_MIDSTREAM)))
@@ -208,6 +205,9 @@ const struct rule rule_split = {
 	.name = "split-brain",
 	.summary = "replicas that do not know each other's sessions",
 	.reference = "mcpdiag-analyze(1), DETECTORS, split-brain",
-	.wants = ANSWER_WANTS | RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_STREAM) | RULE_WANTS(EV_STREAM_END),
+	.wants = RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_RESPONSE) |
+	    RULE_WANTS(EV_RESPONSE_END) | RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_STREAM) | RULE_WANTS(EV_STREAM_END),
+	.sleeps = RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_RESPONSE) |
+	    RULE_WANTS(EV_RESPONSE_END),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

@@ -302,5 +302,6 @@ const struct rule rule_stale = {
 	.summary = "a GET is refused because of a stream that is long gone",
 	.reference = "mcpdiag-analyze(1), DETECTORS, stale-slot",
 	.wants = GETS_WANTS,
+	.skips = SKIP_POSTS,
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

@@ -399,5 +399,6 @@ const struct rule rule_storm = {
 	    RULE_WANTS(EV_SSE) |
 	    RULE_WANTS(EV_RESPONSE_END) |
 	    RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_NEWS,
 	.new = new, .event = event, .tick = NULL, .end = end, .free = free_rule,
 };

@@ -136,6 +136,7 @@ on_stall(struct wedge *r, const struct ev *e)
 	    .server = w ? w->server : 0,
 	    .since = { e->u.stall.since, e->u.stall.since_pkt },
 	    .torn = (e->flags & (EVF_GAP | EVF_MIDSTREAM)) != 0 };
+	engine_wake(r->engine, &rule_wedge);
 }
 
 static void
@@ -243,5 +244,7 @@ const struct rule rule_wedge = {
 	.reference = "mcpdiag-analyze(1), DETECTORS, session-wedge",
 	.wants = RULE_WANTS(EV_CONN_END) | RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_RESPONSE) | RULE_WANTS(EV_STALL) |
 	    RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_SSE) | RULE_WANTS(EV_COMMENT),
+	.sleeps = RULE_WANTS(EV_STREAM_END) | RULE_WANTS(EV_CONN_END) |
+	    RULE_WANTS(EV_SSE) | RULE_WANTS(EV_COMMENT),
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

@@ -143,15 +143,15 @@ fake_free(void *arg)
 }
 
 static const struct rule one = { "leapfrog", "s", "r", false, 0, new_one, fake_event,
-    NULL, fake_end, fake_free };
+    NULL, fake_end, fake_free, 0, 0 };
 static const struct rule two = { "replay-loop", "s", "r", false, 0, new_two, fake_event,
-    NULL, fake_end, fake_free };
+    NULL, fake_end, fake_free, 0, 0 };
 static const struct rule three = { "notification-storm", "s", "r", false, 0, new_three, fake_event,
-    NULL, fake_end, fake_free };
+    NULL, fake_end, fake_free, 0, 0 };
 static const struct rule four = { "ticker", "s", "r", false, 0, new_four, fake_event,
-    fake_tick, fake_end, fake_free };
+    fake_tick, fake_end, fake_free, 0, 0 };
 static const struct rule five = { "contract", "s", "r", true, 0, new_five, fake_event,
-    NULL, fake_end, fake_free };
+    NULL, fake_end, fake_free, 0, 0 };
 static const struct rule *const quiet[] = { &one, &two, &three, NULL };
 static const struct rule *const remarking[] = { &five, &one, NULL };
 static const struct rule *const ticking[] = { &one, &four, NULL };
@@ -483,9 +483,9 @@ test_wants(void **state)
 {
 	static const struct rule picky = { "picky", "s", "r", false,
 	    RULE_WANTS(EV_SSE) | RULE_WANTS(EV_STREAM), new_seer, see, NULL, no_end,
-	    fake_free };
+	    fake_free, 0, 0 };
 	static const struct rule all = { "all", "s", "r", false, 0, new_seer, see, NULL,
-	    no_end, fake_free };
+	    no_end, fake_free, 0, 0 };
 	static const struct rule *const tables[][2] = { { &picky, NULL }, { &all, NULL } };
 	/* EV_END and EV_FINDING are no rule's business. */
 	static const uint32_t want[] = { RULE_WANTS(EV_SSE) | RULE_WANTS(EV_STREAM),
@@ -721,6 +721,85 @@ test_looks(void **state)
 	engine_free(e);
 }
 
+/* ---- what a rule need not see ---- */
+
+static unsigned shown;
+
+static void
+count_shown(void *arg, const struct ev *e)
+{
+	(void)arg;
+	(void)e;
+	shown++;
+}
+
+static void
+test_skips(void **state)
+{
+	static const struct rule rule = { .name = "a", .new = new_seer, .event = count_shown,
+	    .wants = RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_SSE) |
+	    RULE_WANTS(EV_COMMENT), .skips = SKIP_POSTS | SKIP_NEWS | SKIP_ANSWERS | SKIP_PLAIN,
+	    .sleeps = RULE_WANTS(EV_COMMENT), .end = no_end, .free = free };
+	static const struct rule *const rules[] = { &rule, NULL };
+	static const struct {
+		const char *what;
+		struct ev e;
+		bool shown;
+	} kinds[] = {
+		{ "a POST", { .type = EV_REQUEST, .u.req.method = { "POST", 4 } }, false },
+		{ "a GET", { .type = EV_REQUEST, .u.req.method = { "GET", 3 } }, true },
+		{ "progress", { .type = EV_MESSAGE, .dir = EV_S2C,
+		    .u.msg = { .kind = EV_MSG_NOTIFICATION, .channel = EV_CH_REQUEST } }, false },
+		{ "a common notification", { .type = EV_MESSAGE, .dir = EV_S2C,
+		    .u.msg = { .kind = EV_MSG_NOTIFICATION, .channel = EV_CH_COMMON } }, true },
+		{ "a notification of the client", { .type = EV_MESSAGE, .dir = EV_C2S,
+		    .u.msg = { .kind = EV_MSG_NOTIFICATION } }, true },
+		{ "a question tied to a request", { .type = EV_MESSAGE, .dir = EV_S2C,
+		    .u.msg = { .kind = EV_MSG_REQUEST, .channel = EV_CH_REQUEST } }, true },
+		{ "a response", { .type = EV_MESSAGE, .dir = EV_S2C,
+		    .u.msg = { .kind = EV_MSG_RESPONSE, .channel = EV_CH_REQUEST } }, false },
+		{ "an error", { .type = EV_MESSAGE, .dir = EV_S2C,
+		    .u.msg = { .kind = EV_MSG_ERROR } }, false },
+		{ "a response of the client", { .type = EV_MESSAGE, .dir = EV_C2S,
+		    .u.msg = { .kind = EV_MSG_RESPONSE } }, true },
+		{ "an event", { .type = EV_SSE, .u.sse = { .retry_ms = -1 } }, false },
+		{ "an event with an id", { .type = EV_SSE, .u.sse = { .retry_ms = -1,
+		    .id = { "1", 1 } } }, true },
+		{ "an event with retry", { .type = EV_SSE }, true },
+		{ "a comment", { .type = EV_COMMENT }, false },
+		{ "a request end", { .type = EV_REQUEST_END }, false },
+	};
+	struct limits lim;
+	struct engine *e;
+
+	(void)state;
+	limits_init(&lim);
+	e = engine_new(&lim, rules, ignore, NULL);
+	for (size_t i = 0; i < N_ROWS(kinds); i++) {
+		struct ev v = kinds[i].e;
+		bool wanted = v.type != EV_REQUEST_END;
+
+		shown = 0;
+		v.t = NS_S;
+		engine_event(e, &v);
+		if (shown != kinds[i].shown)
+			fail_msg("%s: shown %u times", kinds[i].what, shown);
+		shown = 0;
+		v.flags = EVF_GAP;
+		engine_event(e, &v);
+		v.flags = EVF_MIDSTREAM;
+		engine_event(e, &v);
+		if (shown != 2 * wanted)
+			fail_msg("%s, torn: shown %u times", kinds[i].what, shown);
+	}
+	shown = 0;
+	engine_wake(e, &rule);
+	engine_wake(e, &rule);
+	engine_event(e, &(struct ev){ .type = EV_COMMENT, .t = NS_S });
+	assert_int_equal(shown, 1);
+	engine_free(e);
+}
+
 /* ---- facts that rules share ---- */
 
 struct count {
@@ -842,6 +921,7 @@ main(void)
 		cmocka_unit_test(test_add), cmocka_unit_test(test_tell),
 		cmocka_unit_test(test_wants),
 		cmocka_unit_test(test_looks), cmocka_unit_test(test_reader),
+		cmocka_unit_test(test_skips),
 	};
 
 	return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
