@@ -193,6 +193,23 @@ on_session(struct contract *c, const struct ev *e)
 		s->revs = revs_of(e->u.session.revision, &modern);
 }
 
+/* What was asked and given on a session that ended long ago matters no more. */
+static void
+on_session_end(struct contract *c, const struct ev *e)
+{
+	uint32_t *last = &c->ended[c->n_ended++ % CT_ENDED];
+	struct cs *s = *last ? (struct cs *)keeper_find(&c->sessions, *last) : NULL;
+
+	if (s && s->n_pend == 0) {
+		idtab_fini(&s->reqs);
+		idtab_fini(&s->server_reqs);
+		idtab_fini(&s->events);
+		s->reqs_lost = s->server_reqs.forgot = true;
+	}
+	*last = e->session;
+	ct_session(c, e->session)->deleted = e->t;
+}
+
 static uint64_t
 client(const struct cx *x)
 {
@@ -406,7 +423,7 @@ event(void *arg, const struct ev *e)
 		return;
 	case EV_SESSION_END:
 		if (e->session)
-			ct_session(c, e->session)->deleted = e->t;
+			on_session_end(c, e);
 		return;
 	case EV_RESPONSE: case EV_RESPONSE_END: case EV_STREAM: case EV_STREAM_END:
 	case EV_SSE: case EV_MESSAGE:

@@ -1,5 +1,7 @@
 /* contract: GET streams and event ids.  spec-rules 2.4; replay-cross-stream and
  * replay-inclusive are replay-loop's. */
+#include <stdlib.h>
+
 #include "rule_contract_priv.h"
 
 #define AT_ONCE (50 * NS_MS)
@@ -135,6 +137,11 @@ forget_sent(struct cs *s, uint32_t stream)
 		if (s->sent[i].stream != stream)
 			s->sent[n++] = s->sent[i];
 	s->n_sent = n;
+	if (n == 0) {
+		free(s->sent);
+		s->sent = NULL;
+		s->cap_sent = 0;
+	}
 }
 
 static bool

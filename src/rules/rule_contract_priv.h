@@ -24,6 +24,7 @@
 #define CT_GRACE NS_S		/* requests that were under way */
 #define CT_IDS 8		/* requests of one POST that are told apart */
 #define CT_RING 16
+#define CT_ENDED 64		/* sessions that are over, and are known in full */
 
 enum ct_rule {
 	CT_ACCEPT_POST, CT_BODY_ARRAY, CT_NOTIF_NOT_202, CT_REQUEST_202,
@@ -178,6 +179,7 @@ struct contract {
 	struct idtab legacy;		/* client and server with an ended stream */
 	struct idtab told;		/* rule and server, of what was reported */
 	uint32_t n_told;
+	uint32_t ended[CT_ENDED], n_ended;	/* sessions, a ring */
 	ns_t now;
 };
 

@@ -7,6 +7,7 @@
 #include "rule_id.h"
 #include "rule_who.h"
 
+#define MAX_ENDED 64		/* sessions that are over, and are known in full */
 #define A_DAY 86400000		/* ms */
 
 /* Who gave out an event id on a session: bits of idrec.a. */
@@ -31,6 +32,7 @@ struct gets {
 	const struct got *got;
 	struct got *over;		/* to be freed with the next one */
 	struct got left;		/* for STEP_LEFT */
+	uint32_t ended[MAX_ENDED], n_ended;	/* sessions, a ring */
 };
 
 static void
@@ -318,6 +320,20 @@ note_stream_end(struct gets *g, const struct got *x, const struct ev *e)
 		r->a |= STREAM_RESUMED;
 }
 
+/* Nobody comes back to a session that ended long ago: by then its tables go. */
+static void
+on_session_end(struct gets *g, uint32_t n)
+{
+	uint32_t *last = &g->ended[g->n_ended++ % MAX_ENDED];
+	struct on *s = *last ? (struct on *)keeper_find(&g->sessions, *last) : NULL;
+
+	if (s) {
+		idtab_fini(&s->given);
+		idtab_fini(&s->streams);
+	}
+	*last = n;
+}
+
 static enum step
 step_of(struct gets *g, const struct ev *e)
 {
@@ -327,6 +343,8 @@ step_of(struct gets *g, const struct ev *e)
 		return on_request(g, e);
 	if (e->type == EV_CONN_END)
 		return on_conn_end(g, e);
+	if (e->type == EV_SESSION_END)
+		on_session_end(g, e->session);
 	x = find(g, e->x);
 	if (e->type == EV_SSE)
 		learn(g, x, e);
@@ -378,7 +396,7 @@ event(void *arg, const struct ev *e)
 
 const struct reader gets_reader = {
 	.wants = GETS_WANTS | RULE_WANTS(EV_SSE) | RULE_WANTS(EV_MESSAGE) |
-	    RULE_WANTS(EV_OWNER),
+	    RULE_WANTS(EV_OWNER) | RULE_WANTS(EV_SESSION_END),
 	.new = new, .event = event, .free = free_reader,
 };
 

@@ -12,8 +12,15 @@
 #define RECENT (60 * NS_S)	/* a POST that long before says a little */
 #define N_KEPT 4
 
+struct gone {				/* a dead stream; number 0: none */
+	uint32_t stream, torn;
+	enum ev_end how;
+	struct at end;
+};
+
 struct slot {				/* one dead stream, and what it blocked */
-	struct got dead, kept[N_KEPT], last;
+	struct gone dead;
+	struct got kept[N_KEPT], last;
 	uint32_t n, torn;
 	bool bare;			/* a GET without cursor was refused, too */
 	struct got next;		/* the first that was accepted */
@@ -21,7 +28,8 @@ struct slot {				/* one dead stream, and what it blocked */
 
 struct ss {				/* one session */
 	struct kept of;
-	struct slot *slot, *worst;	/* NULL: none */
+	struct gone dead;		/* the last one */
+	struct slot *slot, *worst;	/* NULL: none that blocked anything */
 	struct gets *gets;
 	uint32_t n_open, n_slots, n_refused;
 };
@@ -210,15 +218,21 @@ judge(struct stale *r, struct ss *s)
 static void
 on_refused(struct ss *s, const struct got *g)
 {
-	struct slot *l = s->slot;
+	struct slot *l;
 
-	if (l == NULL || s->n_open || cursor_of_post(s->gets, s->of.session, g->cursor))
+	if (s->dead.stream == 0 || s->n_open || cursor_of_post(s->gets, s->of.session, g->cursor))
 		return;
 	if (g->status != 409 && ((g->status != 400 && g->status != 500) ||
 	    (g->cursor && !cursor_of_get(s->gets, s->of.session, g->cursor))))
 		return;
-	if (g->request.t < l->dead.end.t)	/* it was open then */
+	if (g->request.t < s->dead.end.t)	/* it was open then */
 		return;
+	if (s->slot == NULL) {
+		s->slot = xcalloc(1, sizeof *s->slot);
+		s->slot->dead = s->dead;
+		s->slot->torn = s->dead.torn;
+	}
+	l = s->slot;
 	if (l->n && l->last.status != g->status)
 		l->n = 0;
 	if (l->n < N_KEPT)
@@ -238,6 +252,7 @@ on_opened(struct stale *r, struct ss *s, const struct got *g)
 	}				/* else it was what held the place */
 	free(s->slot);
 	s->slot = NULL;
+	s->dead.stream = 0;
 	s->n_open++;
 }
 
@@ -249,9 +264,8 @@ on_ended(struct stale *r, struct ss *s, const struct got *g)
 		return;
 	judge(r, s);
 	free(s->slot);
-	s->slot = xcalloc(1, sizeof *s->slot);
-	s->slot->dead = *g;
-	s->slot->torn = got_torn(g);
+	s->slot = NULL;
+	s->dead = (struct gone){ g->stream, got_torn(g), g->how, g->end };
 }
 
 static void
