@@ -35,8 +35,8 @@ struct rg {				/* one session */
 	struct run *runs, *best;	/* nothing until a GET is refused */
 	uint32_t n_runs, next_run, cap_runs;
 	struct gets *gets;
-	uint32_t n_open, n_waiting;
-	uint32_t waiting[MAX_WAITING];	/* last streams of listeners without one */
+	uint32_t n_open, n_waiting, cap_waiting;
+	uint32_t *waiting;		/* last streams of listeners without one */
 	bool had_get, had_end;
 };
 
@@ -70,6 +70,7 @@ free_session(struct kept *k)
 {
 	struct rg *s = (struct rg *)k;
 
+	free(s->waiting);
 	free(s->runs);
 	free(s->best);
 	free(s);
@@ -342,8 +343,10 @@ on_ended(struct rg *s, const struct got *g)
 {
 	s->n_open -= s->n_open > 0;
 	s->had_end |= !g->of_post && g->how != EV_LOST && g->how != EV_OPEN;
-	if (!g->had_response && s->n_waiting < MAX_WAITING)
-		s->waiting[s->n_waiting++] = g->stream;
+	if (g->had_response || s->n_waiting == MAX_WAITING)
+		return;
+	s->waiting = xgrow(s->waiting, s->n_waiting, &s->cap_waiting, sizeof *s->waiting);
+	s->waiting[s->n_waiting++] = g->stream;
 }
 
 static void
