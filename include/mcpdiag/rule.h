@@ -94,7 +94,10 @@ void draft_done(struct draft *);
  * at once and kept nowhere.  draft_done() must follow when all is known; that
  * it tells no second time. */
 void draft_tell(struct draft *);
-/* The same for one more case of the fault, such as a further stream: what is
+/* For a rule that judges at the end and whose condition is met before: while this is
+ * on, draft_done() and draft_add() only tell, as draft_tell() does. */
+void draft_only_tell(struct engine *, bool on);
+/* draft_done() for one more case of the fault, such as a further stream: what is
  * there of that rule, variant and session stays and this is added to it. */
 void draft_add(struct draft *);
 

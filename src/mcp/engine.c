@@ -76,7 +76,7 @@ struct engine {
 	struct seen seen;
 	struct draft **found;
 	uint32_t n_found, cap_found;
-	bool full;
+	bool full, only_tell;
 	ns_t now, gap;		/* of the last event; of the last gap */
 	uint32_t pkt;
 };
@@ -765,21 +765,6 @@ enter(struct engine *e, struct draft *d)
 }
 
 void
-draft_done(struct draft *d)
-{
-	struct engine *e = d->engine;
-	uint32_t i = place_of(e, d);
-
-	if (i == UINT32_MAX) {
-		enter(e, d);
-		return;
-	}
-	d->order = e->found[i]->order;
-	draft_free(e->found[i]);
-	e->found[i] = d;
-}
-
-void
 draft_tell(struct draft *d)
 {
 	int fresh;
@@ -791,12 +776,43 @@ draft_tell(struct draft *d)
 }
 
 void
+draft_only_tell(struct engine *e, bool on)
+{
+	e->only_tell = on;
+}
+
+void
+draft_done(struct draft *d)
+{
+	struct engine *e = d->engine;
+	uint32_t i;
+
+	if (e->only_tell) {
+		draft_tell(d);
+		return;
+	}
+	i = place_of(e, d);
+	if (i == UINT32_MAX) {
+		enter(e, d);
+		return;
+	}
+	d->order = e->found[i]->order;
+	draft_free(e->found[i]);
+	e->found[i] = d;
+}
+
+void
 draft_add(struct draft *d)
 {
 	struct engine *e = d->engine;
-	uint32_t i = place_of(e, d);
 	struct draft *to;
+	uint32_t i;
 
+	if (e->only_tell) {
+		draft_tell(d);
+		return;
+	}
+	i = place_of(e, d);
 	if (i == UINT32_MAX) {
 		enter(e, d);
 		return;

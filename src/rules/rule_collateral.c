@@ -224,6 +224,23 @@ report(struct collateral *r, const struct ct *s, uint32_t times)
 	draft_done(d);
 }
 
+/* For who watches: what was deleted will not be used again. */
+static void
+look(struct collateral *r, const struct got *g)
+{
+	uint32_t n = r->n_failing < MAX_FAILING ? r->n_failing : MAX_FAILING;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ct *s = (struct ct *)keeper_find(&r->sessions, r->failing[i]);
+
+		if (s == NULL || s->heir != g->session || s->deleted.t == 0 || s->weak || s->back)
+			continue;
+		draft_only_tell(r->engine, true);
+		report(r, s, 1);
+		draft_only_tell(r->engine, false);
+	}
+}
+
 static void
 event(void *arg, const struct ev *e)
 {
@@ -252,8 +269,10 @@ event(void *arg, const struct ev *e)
 		on_ended(r, s, g);
 		break;
 	case STEP_ANSWERED:
-		if (g->init && g->status / 100 == 2)
+		if (g->init && g->status / 100 == 2) {
 			on_initialized(r, g);
+			look(r, g);
+		}
 		break;
 	case STEP_DELETED:
 		s->deleted = g->request;

@@ -52,6 +52,7 @@ struct hit {				/* what a session did against one rule */
 	uint64_t count;
 	struct at first, last;
 	uint32_t streams[4], n_streams, n_seen;
+	bool told;			/* to who watches */
 	struct {
 		struct at at;
 		char text[160];
@@ -178,7 +179,7 @@ struct contract {
 	struct idtab paths;		/* target with JSON-RPC POSTs -> session */
 	struct idtab legacy;		/* client and server with an ended stream */
 	struct idtab told;		/* rule and server, of what was reported */
-	uint32_t n_told;
+	uint32_t n_told, n_early;	/* in the end; to who watches */
 	uint32_t ended[CT_ENDED], n_ended;	/* sessions, a ring */
 	ns_t now;
 };

@@ -199,36 +199,6 @@ add_stream(struct hit *h, uint32_t stream)
 		h->streams[h->n_streams++] = stream;
 }
 
-struct hit *
-ct_hit(struct cs *s, enum ct_rule rule, enum severity severity, enum confidence confidence,
-    struct at at, uint32_t stream, const char *fmt, ...)
-{
-	struct hit *h = hit_of(s, rule);
-	va_list ap;
-
-	/* The loudest case is what is shown; lesser ones before it go. */
-	if (h->count && severity > h->severity)
-		h->n_seen = 0;
-	if (h->count == 0 || at.t < h->first.t)
-		h->first = at;
-	if (h->count == 0 || at.t >= h->last.t)
-		h->last = at;
-	if (h->count++ == 0 || severity > h->severity) {
-		h->severity = severity;
-		h->confidence = confidence;
-	} else if (severity == h->severity && confidence > h->confidence)
-		h->confidence = confidence;
-	add_stream(h, stream);
-	if (severity == h->severity && h->n_seen < sizeof h->seen / sizeof *h->seen) {
-		h->seen[h->n_seen].at = at;
-		va_start(ap, fmt);
-		(void)vsnprintf(h->seen[h->n_seen].text, sizeof h->seen->text, fmt, ap);
-		va_end(ap);
-		h->n_seen++;
-	}
-	return h;
-}
-
 void
 ct_raise(struct cs *s, enum ct_rule rule, uint32_t at_least, enum severity severity)
 {
@@ -299,6 +269,54 @@ report(struct cs *s, const struct hit *h)
 	draft_span(d, h->first, h->last);
 	draft_count(d, h->count, 0, 0);
 	draft_done(d);
+}
+
+/* For who watches, at once. */
+static void
+tell(struct cs *s, const struct hit *h)
+{
+	struct contract *c = s->c;
+
+	if (c->n_early >= c->lim.findings / 2)
+		return;
+	c->n_early++;
+	draft_only_tell(c->engine, true);
+	report(s, h);
+	draft_only_tell(c->engine, false);
+}
+
+struct hit *
+ct_hit(struct cs *s, enum ct_rule rule, enum severity severity, enum confidence confidence,
+    struct at at, uint32_t stream, const char *fmt, ...)
+{
+	struct hit *h = hit_of(s, rule);
+	va_list ap;
+
+	/* The loudest case is what is shown; lesser ones before it go. */
+	if (h->count && severity > h->severity)
+		h->n_seen = 0;
+	if (h->count == 0 || at.t < h->first.t)
+		h->first = at;
+	if (h->count == 0 || at.t >= h->last.t)
+		h->last = at;
+	if (h->count++ == 0 || severity > h->severity) {
+		h->severity = severity;
+		h->confidence = confidence;
+	} else if (severity == h->severity && confidence > h->confidence)
+		h->confidence = confidence;
+	add_stream(h, stream);
+	if (severity == h->severity && h->n_seen < sizeof h->seen / sizeof *h->seen) {
+		h->seen[h->n_seen].at = at;
+		va_start(ap, fmt);
+		(void)vsnprintf(h->seen[h->n_seen].text, sizeof h->seen->text, fmt, ap);
+		va_end(ap);
+		h->n_seen++;
+	}
+	if (h->severity >= SEV_WARNING && !h->told) {
+		h->told = true;
+		tell(s, h);
+	}
+	return h;
 }
 
 /* In the order of the table, whatever came first. */

@@ -41,6 +41,7 @@ struct cl {				/* one session */
 	struct lost *lost;
 	uint32_t n_lines, cap_lines, next_line, n_lost, cap_lost;
 	uint32_t beyond;		/* not kept */
+	bool told;			/* to who watches */
 	ns_t delays[N_DELAYS];
 	uint32_t n_delays;
 	struct gets *gets;
@@ -329,6 +330,22 @@ report(struct cursor *r, const struct cl *s)
 	draft_done(d);
 }
 
+/* For who watches: twice is a habit. */
+static void
+look(struct cursor *r, struct cl *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_lost && !s->told; i++)
+		n += !s->lost[i].found;
+	if (s->told || n < 2)
+		return;
+	s->told = true;
+	draft_only_tell(r->engine, true);
+	report(r, s);
+	draft_only_tell(r->engine, false);
+}
+
 /* ---- events ---- */
 
 static void
@@ -353,9 +370,11 @@ event(void *arg, const struct ev *e)
 		break;
 	case STEP_REFUSED:
 		on_refused(r, s, g);
+		look(r, s);
 		break;
 	case STEP_OPENED:
 		on_opened(r, s, g);
+		look(r, s);
 		break;
 	case STEP_ENDED:
 		on_ended(s, g);

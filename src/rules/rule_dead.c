@@ -39,7 +39,7 @@ struct ds {				/* one session */
 	/* how its streams ended */
 	ns_t cut;
 	bool alive;			/* a stream of it had bytes afterwards */
-	bool torn;
+	bool torn, told;		/* to who watches */
 	/* HTTP+SSE: used before any initialize */
 	bool legacy, begun, opaque;
 	uint32_t early, early_answered;
@@ -52,6 +52,7 @@ struct dead {
 	struct keeper sessions;
 	uint32_t failing[MAX_FAILING];	/* sessions */
 	uint32_t n_failing;
+	ns_t looked;
 	bool failing_once, legacy;	/* some session was refused, is of HTTP+SSE */
 };
 
@@ -390,6 +391,28 @@ event(void *arg, const struct ev *e)
 		on_message(s, e);
 }
 
+/* For who watches: so it has been for as long as an initialize may take. */
+static void
+tick(void *arg, ns_t now)
+{
+	struct dead *r = arg;
+
+	if (r->n_failing == 0 || now - r->looked < NS_S)
+		return;
+	r->looked = now;
+	for (uint32_t i = 0; i < r->n_failing; i++) {
+		struct ds *s = find(r, r->failing[i]);
+
+		if (s == NULL || s->told || s->maybe || s->posts < MIN_FAILS || !is_dead(s) ||
+		    now - s->first.t < RECOVERS)
+			continue;
+		s->told = true;
+		draft_only_tell(r->engine, true);
+		report(r, s);
+		draft_only_tell(r->engine, false);
+	}
+}
+
 static void
 end(void *arg, ns_t now)
 {
@@ -421,5 +444,5 @@ const struct rule rule_dead = {
 	.sleeps = RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_MESSAGE) | RULE_WANTS(EV_RESPONSE) |
 	    RULE_WANTS(EV_RESPONSE_END) | RULE_WANTS(EV_SSE) |
 	    RULE_WANTS(EV_COMMENT),
-	.new = new, .event = event, .end = end, .free = free_rule,
+	.new = new, .event = event, .tick = tick, .end = end, .free = free_rule,
 };

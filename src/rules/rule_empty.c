@@ -544,7 +544,7 @@ close_session(struct empty *r, struct ea *s)
 /* ---- events ---- */
 
 static void
-on_refused(struct ea *s, const struct got *g)
+on_refused(struct empty *r, struct ea *s, const struct got *g)
 {
 	struct wrong *w;
 
@@ -559,7 +559,11 @@ on_refused(struct ea *s, const struct got *g)
 	if (w->n < N_KEPT)
 		w->kept[w->n] = *g;
 	w->last = *g;
-	w->n++;
+	if (++w->n != MIN_WRONG)
+		return;
+	draft_only_tell(r->engine, true);	/* for who watches */
+	report_wrong(r, s, w);
+	draft_only_tell(r->engine, false);
 }
 
 static void
@@ -604,7 +608,7 @@ event(void *arg, const struct ev *e)
 	s = session(r, g->session);
 	switch (step) {
 	case STEP_REFUSED:
-		on_refused(s, g);
+		on_refused(r, s, g);
 		break;
 	case STEP_OPENED:
 		on_opened(s, g);

@@ -164,6 +164,23 @@ begin_headless(struct orphan *r, struct oc *s, const struct open *o, enum ev_end
 
 /* ---- (d) channel-less ---- */
 
+/* For who watches: an accepted resume that is silent for too long already. */
+static void
+look(struct orphan *r, const struct oc *s, const struct ev *e)
+{
+	for (uint32_t i = 0; i < s->n_open; i++) {
+		struct open *o = &s->open[i], copy = *o;
+
+		if (o->told || !o->has_cursor || o->events || s->keepalive == 0 ||
+		    e->t - o->head.t <= 3 * s->keepalive)
+			continue;
+		o->told = true;
+		draft_only_tell(r->engine, true);
+		orphan_zombie(r, s, &copy, (struct at){ e->t, e->pkt });
+		draft_only_tell(r->engine, false);
+	}
+}
+
 static void
 on_post_answer(struct orphan *r, struct oc *s, const struct ev *e)
 {
@@ -423,8 +440,10 @@ on_response(struct orphan *r, struct oc *s, const struct ev *e)
 		s->deleted = e->t;
 		s->not_found = true;
 	}
-	if (e->u.resp.status / 100 == 2 && !get)
+	if (e->u.resp.status / 100 == 2 && !get) {
 		on_post_answer(r, s, e);
+		look(r, s, e);
+	}
 }
 
 static void

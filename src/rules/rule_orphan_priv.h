@@ -26,7 +26,7 @@ struct open {				/* a GET stream of the session */
 	struct at head;
 	uint64_t cursor_n;		/* Last-Event-ID as a number */
 	bool has_cursor, numeric, known, of_post, given_twice;
-	bool first_id_seen, complained;
+	bool first_id_seen, complained, told;	/* told: to who watches */
 	bool finished;			/* resumes a request that was answered */
 	enum ev_role role;
 	bool was_primary, took_over;

@@ -291,11 +291,23 @@ slot(const struct rg *s, const struct got *g)
 	    (g->status == 409 || g->cursor == 0 || cursor_of_get(s->gets, s->of.session, g->cursor));
 }
 
+/* For those who watch: it fires, and the session is well. */
+static void
+look(struct refused *r, const struct rg *s, struct run *u)
+{
+	if (u->told || !fires(u) || told(s)->n_ok == 0 ||
+	    told(s)->ok.t < u->kept[0].request.t)
+		return;
+	u->told = true;
+	draft_only_tell(r->engine, true);
+	report_loop(r, s, u);
+	draft_only_tell(r->engine, false);
+}
+
 static void
 on_refused(struct refused *r, struct rg *s, const struct got *g)
 {
 	struct run *u;
-	bool ok;
 
 	if (!got_refusal(g->status) || !(g->asks_stream || g->named) ||
 	    (!g->named && told(s)->path && told(s)->path != g->path) || slot(s, g))
@@ -317,11 +329,7 @@ on_refused(struct refused *r, struct rg *s, const struct got *g)
 	u->proxy |= got_by_proxy(g, told(s));
 	u->listeners = s->n_waiting > u->listeners ? s->n_waiting : u->listeners;
 	u->open = s->n_open > u->open ? s->n_open : u->open;
-	ok = told(s)->n_ok && told(s)->ok.t >= u->kept[0].request.t;
-	if (ok && fires(u) && !u->told) {	/* for those who watch */
-		u->told = true;
-		report_loop(r, s, u);
-	}
+	look(r, s, u);
 }
 
 static void
@@ -459,6 +467,8 @@ event(void *arg, const struct ev *e)
 		if (g->init && engine_inferred(r->engine, g->session))
 			for (uint32_t i = 0; i < s->n_runs; i++)
 				run_over(s, &s->runs[i]);
+		for (uint32_t i = 0; i < s->n_runs; i++)
+			look(r, s, &s->runs[i]);
 		break;
 	case STEP_NONE: case STEP_ASKED: case STEP_POSTED: case STEP_DELETED:
 		break;

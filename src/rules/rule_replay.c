@@ -70,7 +70,7 @@ struct rp {				/* one session */
 	uint32_t n_live, cap_live, n_runs, cap_runs, n_ends, cap_ends, ring;
 	struct idtab origin;		/* id and hash -> stream, channel */
 	ns_t last_get, last_repeat;
-	bool full, over;
+	bool full, over, told;		/* told: to who watches */
 	uint64_t inclusive;
 	struct at incl_first, incl_last;
 	bool crossed;
@@ -355,18 +355,41 @@ report_once(struct replay *r, struct rp *s, const char *variant, struct at at,
 	draft_done(d);
 }
 
-static void
-report(struct replay *r, struct rp *s)
+static const struct run *
+best_run(const struct replay *r, const struct rp *s)
 {
 	const struct run *best = NULL;
 
-	for (uint32_t i = 0; i < s->n_live; i++)
-		stream_over(s, &s->live[i]);
 	for (uint32_t i = 0; i < s->n_runs; i++)
 		/* One stream in the row may have lost what was new on it. */
 		if (s->runs[i].best >= MIN_RUN + (uint32_t)engine_gaps(r->engine, s->born) &&
 		    (best == NULL || s->runs[i].streams > best->streams))
 			best = &s->runs[i];
+	return best;
+}
+
+/* For who watches: the loop goes on. */
+static void
+look(struct replay *r, struct rp *s)
+{
+	const struct run *best = s->told ? NULL : best_run(r, s);
+
+	if (best == NULL)
+		return;
+	s->told = true;
+	draft_only_tell(r->engine, true);
+	report_loop(r, s, best);
+	draft_only_tell(r->engine, false);
+}
+
+static void
+report(struct replay *r, struct rp *s)
+{
+	const struct run *best;
+
+	for (uint32_t i = 0; i < s->n_live; i++)
+		stream_over(s, &s->live[i]);
+	best = best_run(r, s);
 	if (best)
 		report_loop(r, s, best);
 	else if (s->inclusive >= 2)
@@ -590,6 +613,7 @@ event(void *arg, const struct ev *e)
 		if ((s = find(r, e->session)) == NULL)
 			break;
 		on_stream_end(s, e);
+		look(r, s);
 		if (s->over && s->n_live == 0)
 			close_session(r, s);
 		break;

@@ -32,6 +32,7 @@ struct ss {				/* one session */
 	struct slot *slot, *worst;	/* NULL: none that blocked anything */
 	struct gets *gets;
 	uint32_t n_open, n_slots, n_refused;
+	bool told;		/* to who watches */
 };
 
 struct stale {
@@ -178,7 +179,7 @@ report(struct stale *r, const struct ss *s, const struct slot *l, enum confidenc
 	if (l->next.stream)
 		draft_evidence(d, l->next.head, "stream %u is accepted", l->next.stream);
 	draft_span(d, l->dead.end, l->next.stream ? l->next.head : l->last.head);
-	draft_count(d, s->n_refused, 0, 0);
+	draft_count(d, s->n_refused ? s->n_refused : l->n, 0, 0);
 	draft_done(d);
 }
 
@@ -211,6 +212,22 @@ judge(struct stale *r, struct ss *s)
 		*s->worst = *l;
 	}
 	report(r, s, s->worst, conf);
+}
+
+/* Before it is known whether the place is ever free: refused twice, and a POST was
+ * answered since. */
+static void
+look(struct stale *r, struct ss *s)
+{
+	const struct slot *l = s->slot;
+
+	if (s->told || l == NULL || l->n < 2 || alive(s) < 2 ||
+	    l->last.request.t - l->dead.end.t < AFTER || (l->last.status != 409 && !l->bare))
+		return;
+	s->told = true;
+	draft_only_tell(r->engine, true);
+	report(r, s, l, CONF_MEDIUM);
+	draft_only_tell(r->engine, false);
 }
 
 /* ---- events ---- */
@@ -283,6 +300,10 @@ event(void *arg, const struct ev *e)
 	switch (step) {
 	case STEP_REFUSED:
 		on_refused(s, g);
+		look(r, s);
+		break;
+	case STEP_ANSWERED:
+		look(r, s);
 		break;
 	case STEP_OPENED:
 		on_opened(r, s, g);
@@ -294,8 +315,7 @@ event(void *arg, const struct ev *e)
 		if (!g->left)
 			on_ended(r, s, g);
 		break;
-	case STEP_NONE: case STEP_ASKED: case STEP_POSTED: case STEP_ANSWERED:
-	case STEP_DELETED:
+	case STEP_NONE: case STEP_ASKED: case STEP_POSTED: case STEP_DELETED:
 		break;
 	}
 }

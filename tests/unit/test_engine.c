@@ -666,8 +666,13 @@ test_tell(void **state)
 	assert_int_equal(n[0], 3);
 	draft_done(draft_new(e, &two, "v", SEV_ERROR, CONF_HIGH, 3));
 	assert_int_equal(n[0], 4);
+	draft_only_tell(e, true);
+	draft_done(draft_new(e, &three, NULL, SEV_ERROR, CONF_HIGH, 3));
+	draft_add(draft_new(e, &three, "a", SEV_ERROR, CONF_HIGH, 3));
+	draft_only_tell(e, false);
+	assert_int_equal(n[0], 6);
 	engine_event(e, &end);
-	assert_int_equal(n[1], 2);
+	assert_int_equal(n[1], 2);	/* what was only told is not kept */
 	engine_free(e);
 }
 
