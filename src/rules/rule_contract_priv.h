@@ -1,8 +1,9 @@
 /* What the files of the rule `contract` share.  rule_contract.c hands events to
  * the others, by subject: _http (one exchange), _ids (JSON-RPC ids), _session
  * (handshake, version, session), _way (redirects, handshakes that fail), _stream
- * (answers of POSTs), _get (GET streams), _legacy (HTTP+SSE).  They say ct_hit(); rule_contract_say.c keeps the table of
- * what is said, and puts it together for each session. */
+ * (answers of POSTs), _get (GET streams), _legacy (HTTP+SSE).  They say ct_hit();
+ * rule_contract_say.c keeps the table of what is said, and puts it together for each
+ * session. */
 #ifndef RULE_CONTRACT_PRIV_H
 #define RULE_CONTRACT_PRIV_H
 

@@ -76,10 +76,9 @@ ct_stream_end(struct cs *s, struct cx *x, const struct ev *e)
 	if (x->tail && by_server(e->u.stream_end.end) && !ct_torn(x->flags) &&
 	    ct_holds(CT_SSE_CUT, revs))
 		ct_hit(s, CT_SSE_CUT, x->method == CT_POST && x->n_answers < x->n_req ?
-		    SEV_WARNING : SEV_INFO, CONF_HIGH,
-		    (struct at){ e->t, e->pkt }, x->stream, "stream %u ends %s, and no "
-		    "empty line ends its last event", x->stream, e->u.stream_end.end == EV_COMPLETE ? "by the terminator" :
-		    "without the terminator");
+		    SEV_WARNING : SEV_INFO, CONF_HIGH, (struct at){ e->t, e->pkt }, x->stream,
+		    "stream %u ends %s the terminator, and no empty line ends its last event",
+		    x->stream, e->u.stream_end.end == EV_COMPLETE ? "by" : "without");
 	remember(s, x, e);
 	check_lingering(s, x, e);
 }

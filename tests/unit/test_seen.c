@@ -98,6 +98,7 @@ static const struct {
 	  "client." },
 	{ "o-l", { 200, 0, 0 }, "By the terminator.", "1 lost, 2 open", "-", "none",
 	  "By the terminator.  The session had no POST meanwhile." },
+	{ "o", { 404, 0, 0 }, "POST, terminator.", "1 open", "-", "none", "POST, terminator." },
 	{ "", { 0, 200, 200 }, "Why.", "-", "-", "-", "Why." },
 };
 
