@@ -262,8 +262,8 @@ def finals(lines):
 class Case:
     """One row of the table, played: what analyze and watch say of it."""
 
-    def __init__(self, row, folder, live):
-        self.row, self.live = row, live
+    def __init__(self, row, folder, live, late):
+        self.row, self.live, self.late = row, live, late
         self.folder = os.path.join(folder, row.name)
         os.mkdir(self.folder)
         self.offline, self.early, self.final, self.why = [], [], [], ""
@@ -273,6 +273,13 @@ class Case:
             self.run()
         except Exception as e:          # the others go on
             self.why = f"{type(e).__name__}: {e}"
+
+    def told(self, tap):
+        """Whether watch has told of all that is wanted."""
+        self.early = [name_of(x) for x in tap.lines() if x["type"] == "finding"]
+        names = {n.partition(" ")[0].partition("/")[0] for n in self.early}
+        return self.late or all(w.partition(" ")[0].partition("/")[0] in names
+                                for w in self.row.want)
 
     def run(self):
         pcap = os.path.join(self.folder, "serve.pcap")
@@ -293,7 +300,7 @@ class Case:
                 place.close()
             if tap:
                 until(lambda: tap.saw("conn_end") >= 2 * tap.saw("conn"), 3)
-                self.early = [name_of(x) for x in tap.lines() if x["type"] == "finding"]
+                until(lambda: self.told(tap), 5)
                 tap.stop()
                 pcap = tap.path
         finally:
