@@ -119,12 +119,15 @@ table_is_complete()		# every capture has its row in the table
 }
 recall()			# precision and recall over all that is there
 {
-	local d folders=captures
+	local d folders=captures talks=
+	[ ! -x build/release/unit/test_conv ] ||
+	    talks="--conversations build/release/unit/test_conv tests/conv"
 	for d in $MORE_CAPTURES; do
 		[ ! -d "$d" ] || folders="$folders $d"
 	done
 	# shellcheck disable=SC2086 # words
-	report recall python3 tests/golden/recall.py --without "$WITHOUT" build/mcpdiag $folders
+	report recall python3 tests/golden/recall.py --without "$WITHOUT" $talks \
+	    build/mcpdiag $folders
 }
 suite_golden()
 {

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Precision and recall of each detector over captures whose truth is known.
 
-usage: recall.py [--without tls,h2] PROGRAM FOLDER...
+usage: recall.py [--without tls,h2] [--conversations TEST_CONV FOLDER] PROGRAM FOLDER...
 
 For each detector that a truth speaks of: in how many captures it must be found,
 in how many it is (with that variant, above info), and in how many it is found
 where it must not be: where the truth says `absent`, or says nothing of it in a
-clean capture, all of whose verdicts are `absent`.  Precision is hits / (hits + false ones), recall is
-hits / (hits + missed ones).  Either below 1 fails, but for what LATER excuses."""
+clean capture, all of whose verdicts are `absent`.  Conversations (tests/conv) are
+truths as well: what they want, what must be absent, and what is louder than info
+and not wanted is false.  Precision is hits / (hits + false ones), recall is
+hits / (hits + missed ones).  Either below 1 fails, but for what LATER excuses, and
+so does a detector without any truth."""
 import argparse
 import collections
 import glob
@@ -61,6 +64,33 @@ def judge(name, truth, findings, counts, known):
                 counts[n].false.append(name)
 
 
+def judge_conversation(path, test_conv, counts):
+    """The same for a conversation; test_conv prints the document after the events."""
+    name = os.path.basename(path)[:-len(".conv")]
+    p = subprocess.run([test_conv, "--events", path], capture_output=True, check=False,
+                       timeout=golden.TIMEOUT)
+    text = p.stdout.decode("utf-8", "replace")
+    findings = json.loads(text[text.index('\n{\n  "schema"'):])["findings"]
+    wanted = set()
+    with open(path, encoding="utf-8") as f:
+        lines = [x.split() for x in f]
+    for w in lines:
+        if w[:1] not in (["want"], ["absent"]):
+            continue
+        detector, _, variant = w[1].partition("/")
+        hit = any(golden.of(f, [detector], variant or None) for f in findings)
+        if w[0] == "want":
+            wanted.add(detector)
+            (counts[detector].hits if hit else counts[detector].missed).append(name)
+        else:
+            counts[detector].clean += 1
+            if hit:
+                counts[detector].false.append(name)
+    for d in {f["detector"] for f in golden.loud(findings)} - wanted:
+        if not name.startswith(("contract-", "miss-contract-")) and d != "contract":
+            counts[d].false.append(name)
+
+
 def ratio(part, rest):
     return len(part) / (len(part) + len(rest)) if part or rest else None
 
@@ -69,9 +99,33 @@ def say(value):
     return "    -" if value is None else f"{value:5.3f}"
 
 
+def say_all(what, counts):
+    """How many are bad."""
+    bad = 0
+    print(f"# {what}")
+    print(f"# {'detector':26} {'truths':>6} {'found':>6} {'missed':>6} {'absent':>6} "
+          f"{'false':>6} precision recall")
+    for n in sorted(counts):
+        c = counts[n]
+        precision, recall = ratio(c.hits, c.false), ratio(c.hits, c.missed)
+        print(f"# {n:26} {len(c.hits) + len(c.missed):6} {len(c.hits):6} {len(c.missed):6} "
+              f"{c.clean:6} {len(c.false):6}     {say(precision)}  {say(recall)}")
+    for n in sorted(counts):
+        c = counts[n]
+        if not c.false and (not c.missed or n in LATER):
+            print(f"ok - {n}" + (f" # SKIP {LATER[n]}" if c.missed else
+                                 f": {len(c.hits)} of {len(c.hits)}, none of {c.clean} false"))
+            continue
+        bad += 1
+        print(f"not ok - {n}: missed in {', '.join(c.missed) or 'none'}; "
+              f"false in {', '.join(c.false) or 'none'}")
+    return bad
+
+
 def main(argv):
     ap = argparse.ArgumentParser(description="Precision and recall of each detector.")
     ap.add_argument("--without", default="", help="tls,h2: what it cannot read yet")
+    ap.add_argument("--conversations", nargs=2, metavar=("TEST_CONV", "FOLDER"))
     ap.add_argument("program")
     ap.add_argument("folder", nargs="+")
     opt = ap.parse_args(argv)
@@ -96,23 +150,17 @@ def main(argv):
                 continue
             captures += 1
             judge(os.path.basename(path)[:-len(".json")], truth, doc["findings"], counts, known)
-    print(f"# {captures} captures")
-    print(f"# {'detector':26} {'truths':>6} {'found':>6} {'missed':>6} {'absent':>6} "
-          f"{'false':>6} precision recall")
-    for n in sorted(counts):
-        c = counts[n]
-        precision, recall = ratio(c.hits, c.false), ratio(c.hits, c.missed)
-        print(f"# {n:26} {len(c.hits) + len(c.missed):6} {len(c.hits):6} {len(c.missed):6} "
-              f"{c.clean:6} {len(c.false):6}     {say(precision)}  {say(recall)}")
-    for n in sorted(counts):
-        c = counts[n]
-        if not c.false and (not c.missed or n in LATER):
-            print(f"ok - {n}" + (f" # SKIP {LATER[n]}" if c.missed else
-                                 f": {len(c.hits)} of {len(c.hits)}, none of {c.clean} false"))
-            continue
-        bad += 1
-        print(f"not ok - {n}: missed in {', '.join(c.missed) or 'none'}; "
-              f"false in {', '.join(c.false) or 'none'}")
+    bad += say_all(f"{captures} captures", counts)
+    if opt.conversations:
+        talks = collections.defaultdict(Count)
+        files = sorted(glob.glob(os.path.join(opt.conversations[1], "*.conv")))
+        for path in files:
+            judge_conversation(path, opt.conversations[0], talks)
+        bad += say_all(f"{len(files)} conversations", talks)
+        for n in sorted(known):
+            if not counts[n].hits + talks[n].hits:
+                print(f"not ok - {n} has no truth at all")
+                bad += 1
     if captures == 0:
         print("not ok - no truth files")
     return 1 if bad or captures == 0 else 0
