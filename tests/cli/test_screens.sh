@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # mcpdiag watch on a terminal: the screens, by tmux.  What is on them is tested
 # by grids (tests/unit); here it is the terminal.
+# shellcheck disable=SC2317 # functions that until_ calls
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/cli/lib.sh
 . tests/cli/lib.sh
