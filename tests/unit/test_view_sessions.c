@@ -50,6 +50,7 @@ stream_end(struct fix *f, uint32_t n, uint32_t ses, ns_t t, enum ev_end end)
 }
 
 #define T0 (1700000000 * NS_S)
+#define LATEST ((ns_t)1 << 62)		/* that is read from an event file */
 
 static void
 three(struct fix *f, int w, int h)
@@ -260,14 +261,14 @@ test_hostile(void **state)
 		struct fix f;
 
 		fix_init(&f, sizes[i][0], sizes[i][1]);
-		session(&f, UINT32_MAX, INT64_MAX, name, "\u4e2d\u6587\u0301\u202e");
-		session(&f, 1, INT64_MIN + 1, "\x9b" "2J\xff\xfe", "");
-		stream(&f, UINT32_MAX, UINT32_MAX, INT64_MIN + 1, 0);
-		owner(&f, UINT32_MAX, UINT32_MAX, INT64_MAX, EV_PRIMARY);
-		owner(&f, 7, UINT32_MAX, INT64_MAX, EV_PRIMARY);
+		session(&f, UINT32_MAX, LATEST, name, "\u4e2d\u6587\u0301\u202e");
+		session(&f, 1, 0, "\x9b" "2J\xff\xfe", "");
+		stream(&f, UINT32_MAX, UINT32_MAX, 0, 0);
+		owner(&f, UINT32_MAX, UINT32_MAX, LATEST, EV_PRIMARY);
+		owner(&f, 7, UINT32_MAX, LATEST, EV_PRIMARY);
 		owner(&f, 0, 0, 0, EV_PRIMARY);
-		stream_end(&f, UINT32_MAX, UINT32_MAX, INT64_MAX, EV_LOST);
-		for (const char *k = "\0jkw<<<<z>>GgpAw?"; *k || k[1]; k++) {
+		stream_end(&f, UINT32_MAX, UINT32_MAX, LATEST, EV_LOST);
+		for (const char *k = "_jkw<<<<z>>GgpAw?"; *k; k++) {
 			char one[2] = { *k, '\0' };
 
 			fix_keys(&f, one);
