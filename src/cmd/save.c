@@ -127,6 +127,15 @@ same_file(const char *a, const char *b)
 }
 
 static int
+cannot(const struct job *j, int err, struct errmsg *em)
+{
+	/* Most likely what sandbox() leaves, or that root's rights are gone. */
+	return err_set(em, E_IO, "%.100s cannot be written: %s%s", j->path, strerror(err),
+	    err == EACCES || err == EPERM ? "; watch writes only where it was "
+	    "started" : "");
+}
+
+static int
 make_temp(struct save *s, struct job *j, struct str path, struct errmsg *em)
 {
 	struct stat st;
@@ -148,23 +157,23 @@ make_temp(struct save *s, struct job *j, struct str path, struct errmsg *em)
 	fd = mkstemp(j->temp);
 	if (fd >= 0)
 		return fd;
+	fd = errno;
 	free(j->temp);
 	j->temp = NULL;
-	return err_set(em, E_IO, "%.150s cannot be written: %s", j->path, strerror(errno));
+	return cannot(j, fd, em);
 }
 
 /* Its own name, unless somebody else has taken that meanwhile. */
 static int
 take_name(struct job *j, struct errmsg *em)
 {
-	int err = link(j->temp, j->path) == 0 ? 0 : errno;
+	int err = renameat2(AT_FDCWD, j->temp, AT_FDCWD, j->path, RENAME_NOREPLACE) == 0 ? 0 :
+	    errno;
 
-	if (err && err != EEXIST)		/* no links on that file system */
+	if (err == EINVAL || err == ENOSYS)	/* that file system cannot */
 		err = rename(j->temp, j->path) == 0 ? 0 : errno;
 	if (err)
-		return err_set(em, E_IO, "%.150s cannot be written: %s", j->path,
-		    strerror(err));
-	(void)unlink(j->temp);
+		return cannot(j, err, em);
 	free(j->temp);
 	j->temp = NULL;
 	return 0;
@@ -187,8 +196,7 @@ write_text(struct job *j, struct str text, struct errmsg *em)
 	}
 	if (fd >= 0 && close(fd) != 0 && err == 0)
 		err = errno;
-	return err ? err_set(em, E_IO, "%.150s cannot be written: %s", j->path,
-	    strerror(err)) : 0;
+	return err ? cannot(j, err, em) : 0;
 }
 
 /* ---- packets ---- */
