@@ -39,6 +39,8 @@ struct capfile_stats {
 	uint32_t interfaces, secrets; /* IDBs; DSBs seen */
 	uint32_t snaplen;	/* smallest non-zero one declared, 0 unknown */
 	bool cut;		/* the file ends inside a record */
+	ns_t end;		/* when capturing ended, as the file says (ISB
+				 * isb_endtime); 0 unknown */
 };
 
 struct capfile;

@@ -41,6 +41,9 @@ uint32_t capwrite_interface(struct capwrite *, uint32_t linktype, const char *na
 /* As capwrite_packet(), on that interface. */
 int capwrite_on(struct capwrite *, uint32_t interface, ns_t, const void *, size_t n,
     size_t wire_n);
+/* Says that capturing ended at that time, which may be after the last packet:
+ * silence tells something, too. */
+int capwrite_end(struct capwrite *, ns_t);
 /* Hands what is gathered to the system: readers of the file see it. */
 int capwrite_flush(struct capwrite *);
 /* Why -E_IO; NULL as long as all is well. */

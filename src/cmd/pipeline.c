@@ -350,9 +350,15 @@ print_linktypes(const struct source_file *f, struct buf *out)
 void
 pipeline_file(struct pipeline *p, const struct source_file *f)
 {
-	struct ev e = { .type = EV_FILE, .t = p->now.t };
+	struct ev e = { .type = EV_FILE };
 	struct buf b;
 
+	/* Nothing came after the last packet for so long. */
+	if (p->total.packets && f->stats.end > p->total.last) {
+		pipeline_tick(p, f->stats.end);
+		p->now.t = p->total.last = f->stats.end;
+	}
+	e.t = p->now.t;
 	buf_init(&b, 4096);
 	print_linktypes(f, &b);
 	e.u.file.name = str_c(f->path);

@@ -44,6 +44,7 @@ struct save {
 	struct conns *conns;
 	struct packring *ring;		/* NULL: the file has them */
 	uint32_t last_pkt;
+	ns_t last;			/* time of the newest packet */
 	uint64_t packets;
 	const struct timeline *timeline;
 	struct job *job;
@@ -97,6 +98,7 @@ save_packets(struct save *s, const struct packet *pk, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		s->last_pkt = pk[i].pkt;
+		s->last = pk[i].t > s->last ? pk[i].t : s->last;
 		s->packets++;
 		if (s->ring)
 			packring_add(s->ring, &pk[i]);
@@ -313,6 +315,18 @@ narrow(struct timeline *tl, const char *key)
 	timeline_show_picked(tl);
 }
 
+/* The capture's end, not that of its last packet: others' traffic went on, and
+ * what a session did not do until then may be the fault. */
+static ns_t
+end_time(const struct save *s, const struct job *j)
+{
+	struct source_file f = { .path = NULL };
+
+	if (j->source)
+		(void)source_file(j->source, 0, &f);
+	return f.stats.end > s->last ? f.stats.end : s->last;
+}
+
 static int
 write_report(struct save *s, struct job *j, struct errmsg *em)
 {
@@ -326,6 +340,7 @@ write_report(struct save *s, struct job *j, struct errmsg *em)
 	if (j->source)
 		(void)source_file(j->source, 0, &f);
 	f.stats.packets = j->written;
+	f.stats.end = end_time(s, j);
 	if (f.path)
 		pipeline_file(j->report, &f);
 	pipeline_end(j->report);
@@ -432,6 +447,8 @@ end_job(struct save *s, struct job *j, struct errmsg *em)
 	else if (j->what == TUI_SAVE_PCAPNG && j->file == NULL)
 		rc = err_set(em, E_IO, "nothing to save: the packets are no longer kept "
 		    "(--limit ring=)");
+	if (j->file)
+		(void)capwrite_end(j->file, end_time(s, j));
 	if (j->file && capwrite_flush(j->file) != 0)
 		rc = err_set(em, E_IO, "%s", capwrite_error(j->file));
 	if (rc == 0)

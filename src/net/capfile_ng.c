@@ -21,6 +21,7 @@
 #define IDB_TSRESOL 9
 #define IDB_TSOFFSET 14
 #define EPB_DROPCOUNT 4
+#define ISB_ENDTIME 3
 #define ISB_IFDROP 5
 #define ISB_OSDROP 7
 
@@ -294,14 +295,26 @@ statistics(struct capfile *c, struct cur k)
 	uint64_t drops = 0;
 	struct cur v;
 	uint16_t code;
+	ns_t end = 0;
 
 	if (f == NULL)
 		return;
 	cur_skip(&k, 8);	/* its time */
-	while (option(c, &k, &code, &v))
-		if ((code == ISB_IFDROP || code == ISB_OSDROP) &&
-		    cur_left(&v) == 8)
+	while (option(c, &k, &code, &v)) {
+		if (cur_left(&v) != 8)
+			continue;
+		if (code == ISB_IFDROP || code == ISB_OSDROP)
 			drops = sum(drops, u64(c, &v));
+		if (code == ISB_ENDTIME) {
+			uint32_t high = u32(c, &v);
+			ns_t last = c->last_t;
+
+			end = stamp(c, f, high, u32(c, &v));
+			c->last_t = last;	/* of packets */
+		}
+	}
+	if (end > c->stats.end)
+		c->stats.end = end;
 	/* A total since the start of the capture: the largest counts. */
 	if (drops > f->isb_drops)
 		f->isb_drops = drops;

@@ -9,9 +9,10 @@
 #include "mcpdiag/buf.h"
 #include "mcpdiag/xmem.h"
 
-/* Blocks and options: draft-ietf-opsawg-pcapng 3.5, 4.1, 4.2, 4.3. */
+/* Blocks and options: draft-ietf-opsawg-pcapng 3.5, 4.1, 4.2, 4.3, 4.6. */
 #define BLOCK_SHB 0x0a0d0d0aU
 #define BLOCK_IDB 1U
+#define BLOCK_ISB 5U
 #define BLOCK_EPB 6U
 #define ORDER_MAGIC 0x1a2b3c4dU
 #define OPT_END 0
@@ -19,6 +20,7 @@
 #define SHB_USERAPPL 4
 #define IDB_NAME 2
 #define IDB_TSRESOL 9
+#define ISB_ENDTIME 3
 #define OPTION_MAX 65535U
 
 #define GATHER (64U << 10)
@@ -212,6 +214,24 @@ int
 capwrite_packet(struct capwrite *w, ns_t t, const void *p, size_t n, size_t wire_n)
 {
 	return capwrite_on(w, 0, t, p, n, wire_n);
+}
+
+int
+capwrite_end(struct capwrite *w, ns_t t)
+{
+	uint64_t ticks = t > 0 ? (uint64_t)t : 0;
+	uint32_t words[2] = { (uint32_t)(ticks >> 32), (uint32_t)ticks };
+
+	if (w->failed)
+		return -E_IO;
+	begin(w, BLOCK_ISB);
+	u32(&w->out, 0);		/* interface */
+	u32(&w->out, words[0]);
+	u32(&w->out, words[1]);
+	option(&w->out, ISB_ENDTIME, words, sizeof words);
+	option(&w->out, OPT_END, NULL, 0);
+	end(w);
+	return 0;
 }
 
 int

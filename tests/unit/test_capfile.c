@@ -39,6 +39,8 @@
 	" 03000000 03000000 61626300 0400 0800 " n " 00000000 34000000 "
 #define ISB_DROPS(id, n, m) "05000000 30000000 " id " 00000000 00000000" \
 	" 0500 0800 " n " 0700 0800 " m " 30000000 "
+#define ISB_END(id, ticks) "05000000 24000000 " id " 00000000 00000000" \
+	" 0300 0800 " ticks " 24000000 "
 #define DSB "0a000000 18000000 4b534c54 04000000 23206b0a 18000000 "
 #define UNKNOWN "ad0b0000 10000000 ffffffff 10000000 "
 
@@ -238,6 +240,16 @@ static const struct row {
 	    ISB_DROPS("01000000", "ffffffffffffffff", "0000000000000000"),
 	    "end pcapng n=0/0 dropped=18446744073709551615 if=2 "
 	    "snap=262144" },
+	{ "pcapng: the latest end of all interfaces",
+	    SHB IDB IDB EPB("00000000", "00000000 05000000")
+	    ISB_END("00000000", "00000000 09000000")
+	    ISB_END("01000000", "00000000 08000000")
+	    ISB_END("02000000", "00000000 ff000000"),
+	    "5000 0/1 3/3 abc; end pcapng n=1/3 if=2 snap=262144 end=9000" },
+	{ "pcapng: an end that is cut short",
+	    SHB IDB "05000000 20000000 00000000 00000000 00000000 0300 0400 "
+	    "00000000 20000000",
+	    "end pcapng n=0/0 if=1 snap=262144" },
 	{ "pcapng: secrets and unknown blocks are stepped over",
 	    SHB DSB IDB UNKNOWN EPB("00000000", "00000000 05000000") DSB,
 	    "5000 0/1 3/3 abc; end pcapng n=1/3 if=1 secrets=2 "
@@ -386,6 +398,7 @@ finish(struct capfile *c, struct buf *trace)
 	number(trace, "if", s->interfaces);
 	number(trace, "secrets", s->secrets);
 	number(trace, "snap", s->snaplen);
+	number(trace, "end", (uint64_t)s->end);
 	if (s->cut)
 		assert_int_equal(buf_fmt(trace, " cut"), 0);
 }

@@ -132,6 +132,7 @@ packets_keep_their_interface(void **state)
 	assert_int_equal(capwrite_on(w, 1, T0 + 1, "b", 1, 1), 0);
 	assert_int_equal(capwrite_on(w, 2, T0 + 2, "c", 1, 1), 0);
 	assert_int_equal(capwrite_on(w, 0, T0 + 3, "d", 1, 1), 0);
+	assert_int_equal(capwrite_end(w, T0 + 5 * NS_S), 0);
 	assert_int_equal(capwrite_flush(w), 0);
 	s = read_back();
 	for (unsigned i = 0; i < N_ROWS(want); i++) {
@@ -144,6 +145,7 @@ packets_keep_their_interface(void **state)
 	assert_int_equal(source_next(s, &k), 0);
 	assert_true(source_file(s, 0, &f));
 	assert_int_equal(f.stats.interfaces, 3);
+	assert_true(f.stats.end == T0 + 5 * NS_S);
 	source_free(s);
 	capwrite_free(w);
 }

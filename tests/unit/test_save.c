@@ -132,6 +132,8 @@ saved_is_found_again(struct run *r, const struct tl_session *t)
 	if (!save(r, TUI_SAVE_PCAPNG, t ? t->n : 0, path, said))
 		fail_msg("%s", said);
 	open_run(&again, path, false, 1 << 20);
+	assert_true(timeline_total(pipeline_timeline(again.p))->u.total.last ==
+	    timeline_total(pipeline_timeline(r->p))->u.total.last);
 	buf_init(&was, 1 << 16);
 	buf_init(&is, 1 << 16);
 	list_findings(r, t ? t->n : 0, &was);
