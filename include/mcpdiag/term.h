@@ -25,7 +25,13 @@ int term_fd(const struct term *);
 /* Nothing but ASCII can be shown. */
 bool term_ascii(const struct term *);
 void term_size(const struct term *, int *w, int *h);
-/* What has changed since the last time. */
+/* The terminal has not taken yet what was painted before. */
+bool term_busy(const struct term *);
+/* Gives it what it takes without blocking; true: that was all.  Else again when
+ * the descriptor of term_out() can be written to (-1: not needed). */
+bool term_flush(struct term *);
+int term_out(const struct term *);
+/* What has changed since the last time; term_flush() is to follow. */
 void term_paint(struct term *, const struct grid *);
 /* The next paint is of everything: something else has written there. */
 void term_redraw(struct term *);

@@ -24,7 +24,7 @@ struct screen {
 	struct save *save;
 	struct screen_opts opts;
 	struct grid grid;
-	struct loop_fd *keys;
+	struct loop_fd *keys, *out;
 	struct loop_timer *paint, *second, *saving;
 	ns_t painted, due;		/* mono; due: 0 no paint is set */
 	ns_t last, last_mono;		/* packet time, and when it was seen to be that */
@@ -62,6 +62,23 @@ show_said(struct screen *s)
 	tui_tell(s->tui, line);
 }
 
+static void
+flush(struct screen *s)
+{
+	bool all = term_flush(s->term);
+
+	if (s->out)
+		loop_fd_want(s->out, all ? 0 : LOOP_WRITE);
+}
+
+static void
+on_out(void *arg, int fd, unsigned ready)
+{
+	(void)fd;
+	(void)ready;
+	flush(arg);
+}
+
 /* Packet time goes on while nothing comes, where it is that of the clock. */
 static ns_t
 now(struct screen *s)
@@ -83,6 +100,12 @@ paint(struct screen *s)
 	struct tui_state state = { .done = -1 };
 	int w, h;
 
+	/* A terminal that is slow, or stands still, does not stop the capture. */
+	if (term_busy(s->term)) {
+		s->due = loop_mono(s->loop) + EVERY;
+		loop_timer_set(s->paint, EVERY);
+		return;
+	}
 	show_said(s);
 	s->opts.state(s->opts.arg, &state);
 	state.ended = s->ended;
@@ -91,6 +114,7 @@ paint(struct screen *s)
 		grid_resize(&s->grid, w, h);
 	tui_draw(s->tui, &s->grid, &state, now(s));
 	term_paint(s->term, &s->grid);
+	flush(s);
 	s->painted = loop_mono(s->loop);
 	s->due = 0;
 	loop_timer_clear(s->paint);
@@ -324,6 +348,8 @@ screen_start(struct screen *s, const struct screen_opts *o, struct errmsg *em)
 	s->second = loop_timer_new(s->loop, on_paint, s);
 	s->saving = loop_timer_new(s->loop, on_saving, s);
 	s->keys = loop_fd_new(s->loop, term_fd(s->term), LOOP_READ, on_keys, s);
+	if (term_out(s->term) >= 0)
+		s->out = loop_fd_new(s->loop, term_out(s->term), 0, on_out, s);
 	if (s->keys == NULL)
 		return err_set(em, E_IO, "the terminal cannot be watched for keys");
 	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
@@ -345,6 +371,7 @@ screen_close(struct screen *s)
 		return 0;
 	sig = s->sig;
 	loop_fd_free(s->keys);
+	loop_fd_free(s->out);
 	loop_timer_free(s->paint);
 	loop_timer_free(s->second);
 	loop_timer_free(s->saving);

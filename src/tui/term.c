@@ -21,6 +21,8 @@
 
 #define ESC_MS 25		/* an ESC alone, or the start of a key */
 #define MAX_RESTORE 256
+#define MAX_PENDING (8U << 20)	/* bytes the terminal has not taken yet */
+#define LAST_WAIT 20		/* tenths of a second: for it to take the last ones */
 
 struct look {
 	attr_t attr;
@@ -33,6 +35,13 @@ struct term {
 	struct grid shown;		/* on the terminal */
 	struct look looks[STYLE_N][2];	/* [1]: selected */
 	bool ascii, away;		/* away: the normal screen is up */
+	/* curses writes into a file in memory, and from there it goes to the
+	 * terminal as that takes it: to be slow, or to stand still, blocks
+	 * nobody.  tty -1: the terminal cannot be opened once more; then curses
+	 * writes to it. */
+	int tty, mem;
+	struct buf pending;
+	struct termios mode;		/* while the screen is up */
 };
 
 static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGSYS, SIGTRAP,
@@ -127,6 +136,7 @@ arm(int fd)
 
 	restore.fd = fd;
 	restore.n = 0;
+	add_restore("\030");			/* ends what was cut in the middle */
 	add_restore("\033[?1006l\033[?1000l");	/* mouse off */
 	add_restore(capability("sgr0"));
 	add_restore(capability("rmkx"));
@@ -244,6 +254,83 @@ make_looks(struct term *t, bool color)
 	}
 }
 
+/* ---- the way to the terminal ---- */
+
+/* From here on curses takes the file for its terminal; its modes are set. */
+static void
+divert(struct term *t)
+{
+	const char *name = ttyname(STDOUT_FILENO);
+
+	t->tty = name ? open(name, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	t->mem = memfd_create("screen", MFD_CLOEXEC);
+	if (t->tty >= 0 && t->mem >= 0 && fcntl(t->mem, F_SETFL, O_APPEND) == 0 &&
+	    dup2(t->mem, fileno(t->out)) >= 0)
+		return;
+	if (t->tty >= 0)
+		(void)close(t->tty);
+	if (t->mem >= 0)
+		(void)close(t->mem);
+	t->tty = t->mem = -1;
+}
+
+static void
+collect(struct term *t)
+{
+	char piece[4096];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(t->mem, piece, sizeof piece, at)) > 0) {
+		(void)buf_add(&t->pending, piece, (size_t)n);
+		at += n;
+	}
+	if (at > 0)
+		(void)ftruncate(t->mem, 0);
+}
+
+bool
+term_flush(struct term *t)
+{
+	if (t->tty < 0)
+		return true;
+	collect(t);
+	while (t->pending.n) {
+		ssize_t n = write(t->tty, t->pending.p, t->pending.n);
+
+		if (n > 0)
+			buf_drop(&t->pending, (size_t)n);
+		else if (n < 0 && errno == EAGAIN)
+			return false;
+		else if (n == 0 || errno != EINTR)
+			buf_clear(&t->pending);		/* it is gone */
+	}
+	return true;
+}
+
+/* All of it, but not for ever. */
+static void
+flush_last(struct term *t)
+{
+	struct pollfd p = { .fd = t->tty, .events = POLLOUT };
+
+	for (int i = 0; i < LAST_WAIT && !term_flush(t); i++)
+		(void)poll(&p, 1, 100);
+	buf_clear(&t->pending);
+}
+
+int
+term_out(const struct term *t)
+{
+	return t->tty;
+}
+
+bool
+term_busy(const struct term *t)
+{
+	return t->pending.n > 0;
+}
+
 /* ---- life ---- */
 
 static bool
@@ -256,7 +343,7 @@ can_be_painted(void)
 
 /* In the modes that keys and screen need. */
 static void
-set_modes(void)
+set_modes(struct term *t)
 {
 	(void)cbreak();			/* ^C and ^Z stay signals, of the whole job */
 	(void)noecho();
@@ -266,6 +353,12 @@ set_modes(void)
 	(void)intrflush(stdscr, FALSE);
 	(void)curs_set(0);
 	(void)set_escdelay(ESC_MS);
+	(void)typeahead(-1);		/* what is painted is painted whole */
+	/* ^S is no key to stop a capture with. */
+	if (tcgetattr(STDOUT_FILENO, &t->mode) == 0) {
+		t->mode.c_iflag &= ~(tcflag_t)IXON;
+		(void)tcsetattr(STDOUT_FILENO, TCSANOW, &t->mode);
+	}
 }
 
 struct term *
@@ -289,6 +382,7 @@ term_open(int in, bool color, struct errmsg *em)
 		return NULL;
 	}
 	t = xcalloc(1, sizeof *t);
+	t->tty = t->mem = -1;
 	(void)setlocale(LC_CTYPE, "");
 	t->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	t->in = fdopen(fd, "r");
@@ -312,10 +406,24 @@ term_open(int in, bool color, struct errmsg *em)
 		(void)use_default_colors();
 	}
 	make_looks(t, color);
-	set_modes();
+	set_modes(t);
+	buf_init(&t->pending, MAX_PENDING);
+	divert(t);
 	grid_init(&t->shown, 1, 1, t->ascii);
 	term_redraw(t);
 	return t;
+}
+
+void
+term_leave(struct term *t)
+{
+	if (t->away)
+		return;
+	t->away = true;
+	(void)endwin();
+	flush_last(t);
+	(void)tcsetattr(STDOUT_FILENO, TCSANOW, &restore.mode);
+	restore.on = 0;
 }
 
 void
@@ -324,13 +432,18 @@ term_close(struct term *t)
 	if (t == NULL)
 		return;
 	if (!t->away)
-		(void)endwin();
+		term_leave(t);
 	disarm();
 	delscreen(t->screen);
 	(void)fclose(t->in);
 	(void)fclose(t->out);
+	if (t->tty >= 0) {
+		(void)close(t->tty);
+		(void)close(t->mem);
+	}
 	release_stderr();
 	grid_fini(&t->shown);
+	buf_fini(&t->pending);
 	free(t);
 }
 
@@ -534,21 +647,10 @@ term_mouse(struct term *t, bool on)
 /* ---- going away and coming back ---- */
 
 void
-term_leave(struct term *t)
-{
-	if (t->away)
-		return;
-	t->away = true;
-	(void)def_prog_mode();
-	(void)endwin();
-	restore.on = 0;
-}
-
-void
 term_back(struct term *t)
 {
 	if (t->away) {
-		(void)reset_prog_mode();
+		(void)tcsetattr(STDOUT_FILENO, TCSANOW, &t->mode);
 		restore.on = 1;
 	}
 	t->away = false;
