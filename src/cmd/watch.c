@@ -336,6 +336,17 @@ tell_input(struct run *r)
 	pipeline_file(r->p, &f);
 }
 
+static void
+flush_record(struct run *r)
+{
+	struct errmsg em;
+
+	if (r->record == NULL || r->record_failed || record_flush(r->record, &em) == 0)
+		return;
+	r->record_failed = true;
+	complain("mcpdiag watch: %s; no more is saved", em.text);
+}
+
 /* No packet comes any more: all that can be said is said, once. */
 static void
 end_input(struct run *r)
@@ -346,6 +357,7 @@ end_input(struct run *r)
 	loop_fd_free(r->ready);
 	r->ready = NULL;
 	loop_timer_clear(r->tick);
+	flush_record(r);
 	tell_input(r);
 	pipeline_end(r->p);
 }
@@ -455,17 +467,13 @@ static void
 on_tick(void *arg)
 {
 	struct run *r = arg;
-	struct errmsg em;
 
 	if (r->live) {
 		look_for_drops(r);
 		pipeline_tick(r->p, loop_now(r->loop) - LATE);
 		on_turn(r);
 	}
-	if (r->record && !r->record_failed && record_flush(r->record, &em) != 0) {
-		r->record_failed = true;
-		complain("mcpdiag watch: %s; no more is saved", em.text);
-	}
+	flush_record(r);
 	loop_timer_set(r->tick, TICK);
 }
 

@@ -186,6 +186,40 @@ check "q: what is not saved would be lost" shows 'not saved'
 keys q
 restored "a pipe" 1
 
+# ---- a terminal that nobody reads ----
+if command -v python3 >/dev/null; then
+	cat >"$tmp/stall.py" <<-'END'
+	import fcntl, os, pty, select, struct, sys, termios, time
+	program, capture, fifo, saved = sys.argv[1:]
+	pid, fd = pty.fork()
+	if pid == 0:
+	    os.execv("/bin/sh", ["sh", "-c", 'stty rows 500 cols 1000; exec "$0" watch -r - -w "$1" <"$2"',
+	        program, saved, fifo])
+	data = open(capture, "rb").read()
+	pipe = os.open(fifo, os.O_WRONLY)
+	os.write(pipe, data[:20000])
+
+	def waits():    # bytes
+	    return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0" * 4))[0]
+
+	end, full, same = time.time() + 20, 0, 0
+	while same < 5 and time.time() < end:
+	    os.write(fd, b"\x0c")
+	    select.select([], [], [], 0.1)
+	    same = same + 1 if waits() == full and full > 2000 else 0
+	    full = waits()
+	os.write(pipe, data[20000:])
+	os.close(pipe)
+	while time.time() < end and (not os.path.exists(saved) or
+	        os.path.getsize(saved) < len(data)):
+	    select.select([], [], [], 0.05)
+	os.kill(pid, 9)
+	sys.exit(os.path.getsize(saved) < len(data))
+	END
+	check "a terminal that is not read stops no capture" python3 "$tmp/stall.py" \
+	    "$(realpath "$bin")" $C "$tmp/pipe" "$tmp/saved.pcapng"
+fi
+
 # ---- looks ----
 colours() { mux capture-pane -p -e -t "w$n" | grep -q $'\033\[[0-9;]*[34]8;5;'; }
 some_colours() { mux capture-pane -p -e -t "w$n" | grep -q $'\033\[[0-9;]*\(3\|4\)[1-7]'; }
