@@ -25,7 +25,7 @@ struct capwrite_opts {
 
 struct capwrite;
 
-/* Makes the file (as far as the umask allows, only its owner may read it), or
+/* "-" is standard output, as it is.  Else makes the file (as far as the umask allows, only its owner may read it), or
  * empties it.  NULL and a sentence when it cannot be made.  Texts are borrowed
  * until this returns. */
 struct capwrite *capwrite_new(const char *path, const struct capwrite_opts *,

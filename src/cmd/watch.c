@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "complain.h"
 #include "mcpdiag/live.h"
@@ -41,7 +42,7 @@ static const struct opt options[] = {
 	{ O_FOLLOW, 0, "follow", NULL, "with -r: go on while the file grows" },
 	{ O_SPEED, 'x', "speed", "X", "with -r: X times as fast as it was; 1: real time" },
 	{ O_FILTER, 'f', "filter", "BPF", "only packets that match, as in tcpdump" },
-	{ O_WRITE, 'w', "write", "FILE", "save the packets, too" },
+	{ O_WRITE, 'w', "write", "FILE", "save the packets, too; - is stdout" },
 	{ O_SIZE, 'C', "file-size", "MB", "go on in another file after that much" },
 	{ O_FILES, 'W', "file-count", "N", "with -C: overwrite the oldest of N files" },
 	{ O_COUNT, 'c', "count", "N", "stop after N packets" },
@@ -76,6 +77,7 @@ struct run {
 	char *filter;			/* -f and the trailing words */
 	uint64_t file_size, count, duration;
 	unsigned file_count;
+	bool packets_out;		/* to stdout; what is told, to stderr */
 	bool ndjson, lines, quiet, fail;	/* lines: asked for, by -T */
 	enum severity fail_on;
 	struct pipeline_opts pipe;
@@ -295,6 +297,10 @@ parse(struct run *r, int argc, char **argv)
 	if (r->file_count && !r->file_size)
 		return usage("--file-count", "without --file-size", "-C says how large "
 		    "each file of the ring may be");
+	r->packets_out = r->write && strcmp(r->write, "-") == 0;
+	if (r->packets_out && (r->file_size || isatty(STDOUT_FILENO)))
+		return usage("--write", "-", r->file_size ? "the files of a ring have names" :
+		    "packets do not go to a terminal");
 	if (r->file_size && !r->write)
 		return usage("--file-size", "without --write", "-w names the file");
 	return take_words(r, argc, argv, operand);
@@ -426,7 +432,7 @@ on_turn(void *arg)
 {
 	struct run *r = arg;
 
-	if (r->nd ? out_flush(&r->out.out) != 0 : fflush(stdout) != 0)
+	if (r->nd ? out_flush(&r->out.out) != 0 : fflush(r->packets_out ? stderr : stdout) != 0)
 		stop(r);
 }
 
@@ -526,7 +532,7 @@ on_event(void *arg, const struct ev *e)
 		ndjson_event(r->nd, e);
 		return;
 	}
-	tell_event(stdout, r->quiet ? TELL_FINDINGS : TELL_ALL, e);
+	tell_event(r->packets_out ? stderr : stdout, r->quiet ? TELL_FINDINGS : TELL_ALL, e);
 }
 
 /* ---- start and end ---- */
@@ -632,7 +638,9 @@ tell_state(void *arg, struct tui_state *state)
 static void
 on_finish(void *arg)
 {
-	stop(arg);
+	struct run *r = arg;
+
+	loop_timer_set(r->stop, r->live ? LAST : 0);
 }
 
 static int
@@ -669,7 +677,7 @@ open_all(struct run *r, struct first *f)
 		rc = open_record(r);
 	if (rc != 0)
 		return rc;
-	if (!r->lines && !r->quiet)
+	if (!r->lines && !r->quiet && !r->packets_out)
 		r->screen = screen_open(r->loop, r->color);
 	/* Nothing off the wire is looked at with more than it needs.  A file
 	 * needs nothing, and what is saved of it is its reader's. */
@@ -683,6 +691,10 @@ open_all(struct run *r, struct first *f)
 	if (output_open(&r->out, NULL, NULL, 0, &em) != 0) {
 		complain("mcpdiag watch: %s", em.text);
 		return STATUS_ENVIRONMENT;
+	}
+	if (r->packets_out) {
+		r->out.fd = r->out.out.fd = STDERR_FILENO;
+		r->out.tty = isatty(STDERR_FILENO);
 	}
 	if (r->ndjson)
 		r->nd = ndjson_new(&r->out.out);
@@ -711,13 +723,13 @@ confine(const struct run *r)
 	char folder[4096], drops[128];
 	unsigned n = 0;
 
-	slash = r->write ? strrchr(r->write, '/') : NULL;
+	slash = r->write && !r->packets_out ? strrchr(r->write, '/') : NULL;
 	(void)snprintf(folder, sizeof folder, "%.*s",
 	    slash && slash > r->write ? (int)(slash - r->write) : 1,
 	    slash ? r->write : ".");
-	if (r->write && (r->file_size || r->record == NULL))
+	if (r->write && !r->packets_out && (r->file_size || r->record == NULL))
 		write[n++] = folder;
-	if (r->out.tty)			/* what a screen saves */
+	if (r->screen)			/* what is saved there */
 		write[n++] = ".";
 	read[0] = r->read;
 	/* Where libpcap looks for packets that the interface dropped. */

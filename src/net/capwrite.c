@@ -35,6 +35,7 @@ struct capwrite {
 	size_t begun;		/* where in `out` the block in work starts */
 	uint32_t interfaces;
 	struct errmsg error;
+	bool given;		/* stdout: what it held before is not ours */
 	bool failed;
 };
 
@@ -100,8 +101,9 @@ fail(struct capwrite *w, int err)
 	buf_fini(&w->out);
 	/* A torn block would make the file a damaged one; where it cannot be
 	 * cut (a pipe), readers have to cope. */
-	(void)(ftruncate(w->fd, w->written) == 0 &&
-	    lseek(w->fd, w->written, SEEK_SET) == w->written);
+	if (!w->given)
+		(void)(ftruncate(w->fd, w->written) == 0 &&
+		    lseek(w->fd, w->written, SEEK_SET) == w->written);
 	return err_set(&w->error, E_IO, "%s: %s; nothing more is written to it",
 	    w->path, strerror(err));
 }
@@ -143,8 +145,10 @@ struct capwrite *
 capwrite_new(const char *path, const struct capwrite_opts *o, struct errmsg *em)
 {
 	struct capwrite *w;
+	bool given = strcmp(path, "-") == 0;
 	/* As dumpcap does: what people said is nobody else's business. */
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = given ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) :
+	    open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert(o->linktype <= UINT16_MAX);
 	if (fd < 0) {
@@ -154,6 +158,7 @@ capwrite_new(const char *path, const struct capwrite_opts *o, struct errmsg *em)
 	}
 	w = xcalloc(1, sizeof *w);
 	w->fd = fd;
+	w->given = given;
 	w->path = xmemdup0(path, strlen(path));
 	buf_init(&w->out, GATHER + BLOCK_MAX);
 	file_header(w, o);

@@ -99,6 +99,11 @@ exits "--follow --duration" 1 watch --follow --duration 1 -r $C
 exits "-w" 1 watch -w "$tmp/saved.pcapng" -q -r $C
 check "what is saved is what was read" diff <("$bin" analyze -T json "$tmp/saved.pcapng" |
     grep -v '"files"') <("$bin" analyze -T json $C | grep -v '"files"')
+"$bin" watch -w - -r $C 2>"$tmp/err" | "$bin" analyze -T json - >"$tmp/piped"
+check "-w -: packets to stdout" diff <(grep -v '"files"' "$tmp/piped") \
+    <("$bin" analyze -T json $C | grep -v '"files"')
+check "and the rest to stderr" grep -q ': leapfrog ' "$tmp/err"
+says "-w - is no ring" 2 'have names' watch -w - -C 1 -r $C
 exits "-w where nothing can be" 4 watch -q -w "$tmp/no/x" -r captures/01-clean-ts1.32.pcap
 check "is said" grep -q 'no more is saved' "$tmp/err"
 if command -v python3 >/dev/null; then
