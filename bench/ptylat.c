@@ -9,7 +9,7 @@
  * later sends "q" until the program ends; what it writes then goes to FILE.
  * Prints one line of NAME=VALUE: first and text: ms until the first byte and
  * until TEXT; n, p50, p99, max: ms from key to answer, missed: keys without one
- * in a second; key_cpu: ms of CPU for a key; idle_cpu: percent of a processor
+ * in a second, which count as one; key_cpu: ms of CPU for a key; idle_cpu: percent of a processor
  * without keys; paints: bursts of bytes meanwhile; status: its exit status. */
 #include <errno.h>
 #include <fcntl.h>
@@ -200,10 +200,8 @@ keys(struct pty *p, const char *keys_in_turn, int tries)
 		before = now();
 		if (write(p->fd, &key, 1) != 1)
 			break;
-		if (some(p, GIVE_UP))
-			v[n++] = now() - before;
-		else
-			missed++;
+		missed += !some(p, GIVE_UP);
+		v[n++] = now() - before;
 		while (some(p, QUIET))
 			;
 		used += cpu(p);
