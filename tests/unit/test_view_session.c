@@ -62,6 +62,26 @@ test_screens(void **state)
 	}
 }
 
+static void
+test_ascii(void **state)
+{
+	static const char *const names[] = { "leapfrog", "orphan" };
+	char want[64];
+
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(names); i++) {
+		struct fix f;
+
+		open_it(&f, names[i], 0, 80, 24);
+		f.g.ascii = true;
+		(void)snprintf(want, sizeof want, "session-%s-ascii", names[i]);
+		body_wants(&f, want);
+		for (int k = 0; k < f.g.w * f.g.h; k++)
+			assert_true(f.g.cells[k].ch < 0x7f);
+		fix_fini(&f);
+	}
+}
+
 /* Opened at the start or at the end, the screen is the same: what events tell
  * and what timeline and store have kept are one. */
 static void
@@ -477,6 +497,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_screens),
+		cmocka_unit_test(test_ascii),
 		cmocka_unit_test(test_early_is_late),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_time_axis),
