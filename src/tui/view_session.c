@@ -162,6 +162,10 @@ owner_text(const struct session_view *s, struct buf *b, enum ev_role *role)
 	const struct tl_stream *st = ch ? timeline_stream_n(tl, ch->to) : NULL;
 
 	*role = EV_CLOSED;
+	if (s->v.session == 0) {
+		(void)buf_fmt(b, "nobody: without a session there is no common channel");
+		return;
+	}
 	if (ch == NULL) {
 		(void)buf_fmt(b, "nobody: no GET stream so far");
 		return;
@@ -263,9 +267,8 @@ label_text(const struct session_view *s, const struct lane *l, struct buf *b)
 	if (stream_role(st, s->w.now, &role))
 		(void)buf_fmt(b, "%-8s #%-4u L%u", role_word(role), st->n, l->lineage);
 	else {
-		role = EV_REQUEST_STREAM;
-		(void)buf_fmt(b, "%-8s #%-4u", st->is_open ? ev_kind_names[st->kind] : "closed",
-		    st->n);
+		role = st->is_open || st->ended > s->w.now ? EV_REQUEST_STREAM : EV_CLOSED;
+		(void)buf_fmt(b, "%-8s #%-4u", ev_kind_names[st->kind], st->n);
 	}
 	return role;
 }
@@ -651,6 +654,9 @@ session_key(struct view *v, uint32_t key)
 		return true;
 	case TUI_ENTER:
 		open_ladder(s);
+		return true;
+	case 'x': case TUI_F4:
+		tui_push(v->tui, view_ladder_new(v->tui, v->session, 0));
 		return true;
 	case TUI_CLICK:
 		return click(s);

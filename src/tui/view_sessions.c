@@ -601,6 +601,8 @@ sessions_draw(struct view *v, struct grid *g, struct area a)
 	if (s->list.n == 0 && rows > 1)
 		(void)grid_text(g, a.y + 2, a.x + 2, a.w - 2, STYLE_DIM, s->filter.n ?
 		    STR("no session passes the filter: f changes it") :
+		    timeline_counts(tui_timeline(v->tui))->http_exchanges ?
+		    STR("no session, but MCP without one: Enter shows its streams") :
 		    STR("no MCP session so far"));
 	if (detail && s->list.n)
 		draw_detail(s, g, (struct area){ a.y + a.h - detail, a.x, detail, a.w },
@@ -634,8 +636,9 @@ sort_by(struct sessions *s, int dir)
 static bool
 open_selected(struct sessions *s)
 {
-	if (s->list.n)
-		tui_push(s->v.tui, view_session_new(s->v.tui, s->rows[s->list.at].n));
+	/* None at all: since 2026-07-28 there are exchanges without. */
+	tui_push(s->v.tui, view_session_new(s->v.tui,
+	    s->list.n ? s->rows[s->list.at].n : 0));
 	return true;
 }
 
@@ -651,6 +654,9 @@ sessions_key(struct view *v, uint32_t key)
 	switch (key) {
 	case TUI_ENTER: case TUI_RIGHT: case 'l':
 		return open_selected(s);
+	case 'o':
+		tui_push(v->tui, view_session_new(v->tui, 0));
+		return true;
 	case '<':
 		sort_by(s, -1);
 		return true;
@@ -756,6 +762,7 @@ static const char *const keys[] = { "Enter", "Session", "x", "Ladder", "!", "Fin
 	"f", "Filter", "<>", "Sort", NULL };
 static const char *const help[] = {
 	"Enter Right l", "the session: who has the channel, over time",
+	"o", "streams that belong to no session (2026-07-28)",
 	"! F8", "findings of all sessions",
 	"< > F6", "sort by the column to the left, to the right",
 	"z", "turn the order",

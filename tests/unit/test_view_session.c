@@ -48,6 +48,8 @@ test_screens(void **state)
 		{ "shadow", 0, 80, 24, "", "session-shadow-80x24" },
 		{ "clean", 0, 80, 24, "", "session-clean-80x24" },
 		{ "legacy", 0, 80, 24, "", "session-legacy-80x24" },
+		/* No session: from the empty list to what there is. */
+		{ "modern", 0, 80, 24, "", "session-modern-80x24" },
 	};
 
 	(void)state;
@@ -88,7 +90,7 @@ static void
 test_early_is_late(void **state)
 {
 	static const char *const names[] = { "leapfrog", "leapfrog-3", "orphan", "shadow",
-	    "clean", "legacy" };
+	    "clean", "legacy", "modern" };
 
 	(void)state;
 	for (size_t i = 0; i < N_ROWS(names); i++) {
