@@ -8,6 +8,7 @@
 #define AUTO_STEP NS_S		/* a column is not more by itself */
 #define MAX_STEP (86400 * NS_S)
 #define MIN_STEP NS_US
+#define LINGER (10 * NS_S)
 #define MAX_TEXT 4096
 
 enum fit {
@@ -65,14 +66,22 @@ any_open(const struct session_view *s)
 	return ts == NULL;
 }
 
+/* The right edge: what is over does not run out of sight, though while it is
+ * followed the pause after it may be that of a client that comes back. */
 static ns_t
 last_shown(const struct session_view *s, ns_t now)
 {
 	const struct tl_session *ts = session_of(s);
+	ns_t end, span, linger;
 
-	if (tui_following(s->v.tui) || any_open(s))
+	if (any_open(s))
 		return now;
-	return time_within(ts->closed) < now ? time_within(ts->closed) : now;
+	end = time_within(ts->closed);
+	span = s->fit == FIT_HAND ? s->w.step * s->w.w : end - time_within(ts->opened);
+	linger = span / 4 < LINGER ? span / 4 : LINGER;
+	if (tui_following(s->v.tui) && linger > 0)
+		end += linger;
+	return end < now ? end : now;
 }
 
 static ns_t

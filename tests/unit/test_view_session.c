@@ -229,6 +229,24 @@ test_follow(void **state)
 	fix_fini(&f);
 }
 
+/* A session that is over stays in sight, however late it is. */
+static void
+test_over(void **state)
+{
+	struct fix f;
+
+	(void)state;
+	open_it(&f, "clean", 0, 80, 24);
+	fix_keys(&f, "A");
+	f.now += 60 * NS_S;
+	assert_true(body_has(&f, "#2"));
+	assert_true(body_has(&f, "\xe2\x96\xa0"));	/* the server's end of it */
+	fix_keys(&f, "++++");
+	f.now += 3600 * NS_S;
+	body_wants(&f, "session-clean-over");
+	fix_fini(&f);
+}
+
 /* Paused, the screen stands still though events come. */
 static void
 test_pause(void **state)
@@ -504,6 +522,7 @@ main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_time_axis),
 		cmocka_unit_test(test_follow),
+		cmocka_unit_test(test_over),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_others),
