@@ -165,9 +165,10 @@ load(struct view_message *s)
 	if (it->ev->x)
 		(void)snprintf(where, sizeof where, ", connection %u, exchange %u",
 		    it->ev->conn, it->ev->x);
-	lines_fmt(l, STYLE_DIM, "%s, packet %u%s%s%s", it->ev->dir == EV_C2S ?
-	    "client to server" : "server to client", it->ev->pkt, where,
-	    s->place[0] ? ", " : "", s->place);
+	(void)ladder_row(&s->l, s->item, &s->row);
+	lines_fmt(l, STYLE_DIM, "%s packet %u%s%s%s", s->row.way == LADDER_NOTE ? "at" :
+	    it->ev->dir == EV_C2S ? "client to server," : "server to client,", it->ev->pkt,
+	    where, s->place[0] ? ", " : "", s->place);
 	lines_add(l, STYLE_PLAIN, STR(""));
 	n = ladder_items(&s->l, s->item, parts, MAX_PARTS);
 	if (s->mode != MODE_READ && it->ev->type == EV_SSE && it->text.p)
@@ -182,7 +183,6 @@ load(struct view_message *s)
 		    it->ev->type == EV_SSE ? "event" : ev_type_name(it->ev->type));
 		facts_add(l, it->ev);
 	}
-	(void)ladder_row(&s->l, s->item, &s->row);
 	return true;
 }
 
