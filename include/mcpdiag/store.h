@@ -1,6 +1,6 @@
 /* store: the recent past, event by event and with its text, for who looks at
- * single messages.  Bounded by bytes (limits.store): the oldest items go first,
- * a few thousand at once, counted.  Items are linked by session; those of an
+ * single messages.  Bounded by bytes (limits.store, and half of limits.memory):
+ * the oldest items go first, a few thousand at once, counted.  Items are linked by session; those of an
  * exchange whose session shows only later are moved to it then, and get its
  * number.  Session 0 is what belongs to none (yet).  Findings are not kept. */
 #ifndef MCPDIAG_STORE_H
@@ -34,7 +34,7 @@ void store_event(struct store *, const struct ev *);
 /* The text of the event that comes next, as in struct store_item; borrowed. */
 void store_text(struct store *, struct str, uint64_t bytes, bool cut);
 
-#define STORE_SEARCH 4096
+#define STORE_SEARCH 1024
 
 /* First and last item kept; 0 when there is none. */
 uint64_t store_first(const struct store *);
@@ -47,7 +47,7 @@ uint64_t store_session_last(const struct store *, uint32_t session);
 uint64_t store_forgot(const struct store *);
 /* Of these, items of that session, while others of it are kept. */
 uint64_t store_session_forgot(const struct store *, uint32_t session);
-/* Bytes of memory it takes; never more than limits.store. */
+/* Bytes of memory it takes; never more than it may. */
 size_t store_bytes(const struct store *);
 
 #endif

@@ -334,7 +334,7 @@ store_new(const struct limits *lim)
 {
 	struct store *s = xcalloc(1, sizeof *s);
 
-	s->limit = (size_t)lim->store - SLACK;
+	s->limit = (size_t)(lim->store < lim->memory / 2 ? lim->store : lim->memory / 2) - SLACK;
 	s->chunk = s->limit / CHUNKS;
 	if (s->chunk < MIN_CHUNK)
 		s->chunk = MIN_CHUNK;

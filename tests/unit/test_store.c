@@ -318,6 +318,25 @@ test_forgot(void **state)
 	store_free(s);
 }
 
+/* What shows messages must not be what uses up the memory. */
+static void
+test_memory(void **state)
+{
+	struct limits lim;
+	struct store *s;
+
+	(void)state;
+	limits_init(&lim);
+	lim.memory = 1 << 20;
+	s = store_new(&lim);
+	for (uint32_t i = 0; i < 20000; i++) {
+		put(s, EV_REQUEST, i, 1);
+		assert_true(store_bytes(s) <= 1 << 19);
+	}
+	assert_true(store_forgot(s) > 0);
+	store_free(s);
+}
+
 /* Many exchanges that wait and many sessions are within the limit, too. */
 static void
 test_many(void **state)
@@ -346,6 +365,7 @@ main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_too_big),
 		cmocka_unit_test(test_forgot),
+		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_many),
 	};
 
