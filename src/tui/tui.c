@@ -340,8 +340,7 @@ common(struct tui *t, uint32_t key)
 		tui_push(t, view_findings_new(t, tui_top(t)->session));
 		break;
 	case 'x': case TUI_F4:
-		if (tui_top(t)->session)
-			tui_push(t, view_ladder_new(t, tui_top(t)->session, 0));
+		tui_push(t, view_ladder_new(t, tui_top(t)->session, 0));
 		break;
 	case ']':
 		step_finding(t, 1);

@@ -131,6 +131,22 @@ test_opening(void **state)
 	fix_fini(&f);
 }
 
+/* Stateless traffic has no session, and a ladder all the same. */
+static void
+test_stateless(void **state)
+{
+	struct fix f;
+
+	(void)state;
+	fix_init(&f, 100, 24);
+	fix_read(&f, "captures/modern-2026-rmcp3.1.4-ts2.4.pcap", 0);
+	assert_true(fix_shows(&f, "no session"));
+	fix_keys(&f, "x");
+	assert_true(fix_shows(&f, "POST subscriptions/listen id=\"listen:0\""));
+	fix_wants(&f, "ladder-stateless-100x24");
+	fix_fini(&f);
+}
+
 static void
 test_detail(void **state)
 {
@@ -369,6 +385,7 @@ main(void)
 		cmocka_unit_test(test_screens),
 		cmocka_unit_test(test_moving),
 		cmocka_unit_test(test_opening),
+		cmocka_unit_test(test_stateless),
 		cmocka_unit_test(test_detail),
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_marks),
