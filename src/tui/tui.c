@@ -78,6 +78,7 @@ tui_free(struct tui *t)
 		v->ops->free(v);
 	}
 	told_fini(&t->told);
+	verdict_free(t->verdict);
 	buf_fini(&t->prompt.text);
 	buf_fini(&t->search);
 	free(t);
@@ -94,6 +95,8 @@ tui_event(struct tui *t, const struct ev *e)
 	}
 	if (e->type == EV_FINDING)
 		(void)told_event(&t->told, e);
+	if (e->type == EV_END && t->verdict == NULL)
+		t->verdict = verdict_new(t->opts.timeline);
 	for (uint32_t i = 0; i < t->n; i++)
 		if (t->stack[i]->ops->event)
 			t->stack[i]->ops->event(t->stack[i], e);
@@ -225,6 +228,12 @@ const struct finding *
 tui_finding(const struct tui *t, uint32_t session, uint32_t n)
 {
 	return told_get(&t->told, session, n);
+}
+
+const struct verdict *
+tui_verdict(const struct tui *t)
+{
+	return t->verdict;
 }
 
 void

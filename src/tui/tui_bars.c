@@ -70,6 +70,23 @@ n_sessions(const struct tui *t)
 	return n + timeline_dropped_sessions(t->opts.timeline);
 }
 
+/* Nothing was found: is that good news? */
+static void
+add_nothing(const struct tui *t, struct line *l)
+{
+	const struct verdict *v = t->verdict;
+
+	if (v == NULL)
+		add(l, 4, STYLE_PLAIN, n_sessions(t) || timeline_counts(t->opts.timeline)->http_exchanges ?
+		    "no finding so far" : "no MCP so far");
+	else if (v->kind == VERDICT_CLEAN)
+		add(l, 4, STYLE_GOOD, "no finding");
+	else if (v->kind == VERDICT_UNKNOWN)
+		add(l, 1, STYLE_WARNING, "verdict incomplete");
+	else
+		add(l, 1, STYLE_WARNING, v->kind == VERDICT_EMPTY ? "no packets" : "no MCP");
+}
+
 static void
 add_findings(const struct tui *t, struct line *l)
 {
@@ -80,7 +97,7 @@ add_findings(const struct tui *t, struct line *l)
 	if (n[SEV_WARNING])
 		add_count(l, 1, STYLE_WARNING, n[SEV_WARNING], "warning", "warnings");
 	if (t->told.n == 0)
-		add(l, 4, STYLE_GOOD, "no finding");
+		add_nothing(t, l);
 	else if (n[SEV_ERROR] + n[SEV_WARNING] == 0)
 		add_count(l, 4, STYLE_INFO, n[SEV_INFO], "remark", "remarks");
 }

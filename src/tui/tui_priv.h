@@ -2,6 +2,7 @@
 #ifndef TUI_PRIV_H
 #define TUI_PRIV_H
 
+#include "mcpdiag/verdict.h"
 #include "told.h"
 #include "view.h"
 
@@ -23,6 +24,7 @@ struct tui {
 	struct view *stack[STACK], *gone[STACK];
 	uint32_t n, n_gone;	/* gone: freed when the key is dealt with */
 	struct told told;
+	struct verdict *verdict;	/* NULL until the input has ended */
 	uint32_t finding;	/* last one shown by ] and [, from 1; 0 none */
 	struct prompt prompt;
 	struct buf search;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "changes.h"
+#include "lines.h"
 #include "mcpdiag/xmem.h"
 #include "pulse.h"
 #include "view.h"
@@ -570,6 +571,32 @@ know_changes(struct sessions *s)
 		changes_fill(&s->changes, tui_timeline(s->v.tui), t);
 }
 
+/* Why there is nothing to be seen. */
+static void
+draw_empty(const struct sessions *s, struct grid *g, struct area a)
+{
+	const struct verdict *v = tui_verdict(s->v.tui);
+	struct lines l;
+
+	lines_init(&l);
+	lines_fmt(&l, STYLE_PLAIN, "%s", s->filter.n ?
+	    "no session passes the filter: f changes it" :
+	    timeline_counts(tui_timeline(s->v.tui))->http_exchanges ?
+	    "no session, but MCP without one: Enter shows its streams" :
+	    "no MCP session so far");
+	if (v && s->filter.n == 0) {
+		lines_add(&l, STYLE_PLAIN, STR(""));
+		lines_add(&l, STYLE_BOLD, str_c(v->text));
+	}
+	for (uint32_t i = 0; v && s->filter.n == 0 && i < v->n_reasons; i++)
+		lines_fmt(&l, v->reasons[i].hides ? STYLE_WARNING : STYLE_PLAIN, "%s: %s",
+		    v->reasons[i].name, v->reasons[i].text);
+	lines_wrap(&l, a.w - 4);
+	for (uint32_t i = 0; i < l.n_rows && (int)i < a.h - 3; i++)
+		lines_draw_row(&l, g, a.y + 2 + (int)i, a.x + 2, a.w - 4, i);
+	lines_fini(&l);
+}
+
 static void
 sessions_draw(struct view *v, struct grid *g, struct area a)
 {
@@ -598,12 +625,8 @@ sessions_draw(struct view *v, struct grid *g, struct area a)
 		if (at == s->list.at)
 			grid_mark(g, y, a.x, a.w, STYLE_SELECTED);
 	}
-	if (s->list.n == 0 && rows > 1)
-		(void)grid_text(g, a.y + 2, a.x + 2, a.w - 2, STYLE_DIM, s->filter.n ?
-		    STR("no session passes the filter: f changes it") :
-		    timeline_counts(tui_timeline(v->tui))->http_exchanges ?
-		    STR("no session, but MCP without one: Enter shows its streams") :
-		    STR("no MCP session so far"));
+	if (s->list.n == 0)
+		draw_empty(s, g, a);
 	if (detail && s->list.n)
 		draw_detail(s, g, (struct area){ a.y + a.h - detail, a.x, detail, a.w },
 		    s->selected);
@@ -737,12 +760,17 @@ sessions_search(struct view *v, struct str what, int dir)
 static void
 sessions_title(struct view *v, struct buf *b)
 {
+	const struct verdict *vd = tui_verdict(v->tui);
 	struct sessions *s = (struct sessions *)v;
 
 	(void)buf_fmt(b, "%u", s->list.n);
 	if (s->filter.n) {
 		(void)buf_adds(b, STR(" with filter: "));
 		(void)buf_adds(b, buf_str(&s->filter));
+	}
+	if (vd && vd->hidden) {
+		(void)buf_adds(b, STR("   more may be hidden: "));
+		(void)buf_adds(b, str_c(vd->reasons[0].text));
 	}
 }
 

@@ -96,6 +96,9 @@ test_wanted(void **state)
 	fix_fini(&f);
 	fix_init(&f, 80, 24);
 	fix_wants(&f, "sessions-none");
+	pipeline_end(f.p);
+	f.state.ended = true;
+	fix_wants(&f, "sessions-none-end");
 	fix_fini(&f);
 }
 
