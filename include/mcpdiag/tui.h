@@ -38,7 +38,6 @@ struct tui_opts {
 	const struct store *store;
 	struct tui_ask ask;
 	const char *source;	/* "lo, port 3000", "leapfrog.pcap": first line */
-	const char *const *detectors;	/* names for filters, ended by NULL; or NULL */
 	bool live;
 	bool saved;		/* the packets are kept somewhere: leaving loses nothing */
 };

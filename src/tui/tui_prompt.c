@@ -48,7 +48,8 @@ after(const struct prompt *p)
 static void
 cut(struct prompt *p, size_t from, size_t to)
 {
-	memmove(p->text.p + from, p->text.p + to, p->text.n - to);
+	if (from < to)
+		memmove(p->text.p + from, p->text.p + to, p->text.n - to);
 	p->text.n -= to - from;
 	p->at = from;
 }

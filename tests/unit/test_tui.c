@@ -138,6 +138,7 @@ test_prompt(void **state)
 		{ { 0xe9, 0x4e2d, TUI_HOME, TUI_DELETE, TUI_ENTER }, "\u4e2d" },
 		{ { 1, 2, 'q', 3 }, NULL },
 		{ { 'q', TUI_F5, TUI_UP, TUI_ENTER }, "q" },
+		{ { 'U' - '@', 'K' - '@', 'W' - '@', TUI_DELETE, TUI_LEFT, 'a', TUI_ENTER }, "a" },
 		{ { 'a', TUI_ESC }, NULL },
 		{ { 'a', TUI_BACKSPACE, TUI_BACKSPACE }, NULL },
 	};
@@ -337,6 +338,44 @@ test_mouse(void **state)
 	fix_fini(&f);
 }
 
+/* Any keys in any order, at any size, while events come. */
+static void
+test_any_keys(void **state)
+{
+	static const uint32_t keys[] = { 'j', 'k', 'g', 'G', TUI_ENTER, TUI_ENTER, TUI_ENTER,
+	    TUI_ESC, 'q', 'x', 'd', ' ', 'r', '/', 'f', 'n', 'N', '!', ']', '[', 'p', 'A', 'w',
+	    'z', '<', '>', '+', '-', '0', TUI_TAB, TUI_LEFT, TUI_RIGHT, TUI_PGUP, TUI_PGDN,
+	    TUI_UP, TUI_DOWN, TUI_HOME, TUI_END, '?', TUI_F1, TUI_F2, TUI_F8, 'u', '{', '}',
+	    'e', 'a', TUI_BACKSPACE, TUI_CLICK, TUI_WHEEL_UP, TUI_WHEEL_DOWN, 0x4e2d, 0x301,
+	    TUI_BACKTAB, 'F' - '@', 'B' - '@', 'D' - '@', 'U' - '@', 1, 0, 0x10ffff };
+	uint32_t seed = 1;
+	struct buf b;
+
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		struct fix f;
+
+		fix_init(&f, 80, 24);
+		fix_play(&f, FILE_ONE, round % 4 ? (uint32_t)(round * 10) : 0);
+		for (int i = 0; i < 150; i++) {
+			uint32_t key;
+
+			seed = seed * 1664525 + 1013904223;
+			key = keys[(seed >> 16) % N_ROWS(keys)];
+			if (i % 50 == 49)
+				grid_resize(&f.g, 1 + (int)(seed >> 8) % 200,
+				    1 + (int)(seed >> 20) % 60);
+			/* The first screen is left by some: stay. */
+			(void)(key == TUI_CLICK ? tui_mouse(f.tui, key, (int)(seed >> 8) % 30,
+			    (int)(seed >> 24) % 90) : tui_key(f.tui, key));
+			(void)fix_draw(&f, &b);
+			buf_fini(&b);
+			fix_is_clean(&f);
+		}
+		fix_fini(&f);
+	}
+}
+
 int
 main(void)
 {
@@ -354,6 +393,7 @@ main(void)
 		cmocka_unit_test(test_say),
 		cmocka_unit_test(test_highlight),
 		cmocka_unit_test(test_mouse),
+		cmocka_unit_test(test_any_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
