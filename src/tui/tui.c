@@ -237,10 +237,8 @@ tui_verdict(const struct tui *t)
 }
 
 void
-tui_show_finding(struct tui *t, const struct finding *f)
+tui_show_packet(struct tui *t, uint32_t session, uint32_t pkt)
 {
-	uint32_t pkt = f->n_evidence ? f->evidence[0].at.pkt : f->first.pkt;
-	uint32_t session = f->session;
 	uint32_t i;
 
 	/* Not one ladder upon the other. */
@@ -249,6 +247,12 @@ tui_show_finding(struct tui *t, const struct finding *f)
 	while (t->n > i)
 		tui_pop(t);
 	tui_push(t, view_ladder_new(t, session, pkt));
+}
+
+void
+tui_show_finding(struct tui *t, const struct finding *f)
+{
+	tui_show_packet(t, f->session, f->n_evidence ? f->evidence[0].at.pkt : f->first.pkt);
 	tui_say(t, "%s: %.*s", f->detector, (int)(f->title.n < 200 ? f->title.n : 200),
 	    f->title.p ? f->title.p : "");
 }
@@ -298,8 +302,8 @@ on_search(struct view *v, struct str text)
 		search(t, 1);
 }
 
-static void
-quit(struct tui *t)
+void
+tui_quit(struct tui *t)
 {
 	if (t->opts.live && !t->opts.saved && t->state.packets && !t->asked) {
 		tui_say(t, "the capture is not saved (F2 does): once more to leave");
@@ -338,6 +342,9 @@ common(struct tui *t, uint32_t key)
 			tui_prompt(t, "Search", "", on_search, tui_top(t));
 		else
 			search(t, 1);
+		break;
+	case ':':
+		tui_command(t);
 		break;
 	case 'n':
 		search(t, 1);
@@ -379,16 +386,16 @@ common(struct tui *t, uint32_t key)
 		if (t->n > 1)
 			tui_pop(t);
 		else if (key == 'q')
-			quit(t);
+			tui_quit(t);
 		else if (key == TUI_ESC)
 			buf_clear(&t->search);
 		break;
 	case 'Z':
 		if (t->last_key == 'Z')
-			quit(t);
+			tui_quit(t);
 		break;
 	case 'Q': case TUI_F10:
-		quit(t);
+		tui_quit(t);
 		break;
 	}
 }

@@ -46,6 +46,12 @@ const char *tui_mode_name(enum time_mode);
 void tui_draw_foot(struct tui *, struct grid *, int y);
 /* F2: asks for a file name, then for the writing. */
 void tui_save(struct tui *);
+void tui_save_as(struct tui *, struct str path);
+/* Asks for a line such as "w file". */
+void tui_command(struct tui *);
+void tui_quit(struct tui *);		/* but for what would be lost */
+/* The ladder, at that packet; in place of one that is there. */
+void tui_show_packet(struct tui *, uint32_t session, uint32_t pkt);
 
 static inline struct view *
 tui_top(const struct tui *t)

@@ -23,16 +23,20 @@ kind_of(struct str path)
 	return TUI_SAVE_PCAPNG;
 }
 
-static void
-on_path(struct view *v, struct str path)
+void
+tui_save_as(struct tui *t, struct str path)
 {
-	struct tui *t = v->tui;
+	const struct view *v = tui_top(t);
 	enum tui_save kind = kind_of(path);
 	char said[256] = "";
 	struct buf ladder;
 
 	if (path.n == 0)
 		return;
+	if (t->opts.ask.save == NULL) {
+		tui_say(t, "nothing can be saved here");
+		return;
+	}
 	buf_init(&ladder, 64U << 20);
 	if (kind == TUI_SAVE_LADDER)
 		ladder_print(t, v->session, true, &ladder);
@@ -42,16 +46,18 @@ on_path(struct view *v, struct str path)
 	tui_say(t, "%s", said);
 }
 
+static void
+on_path(struct view *v, struct str path)
+{
+	tui_save_as(v->tui, path);
+}
+
 void
 tui_save(struct tui *t)
 {
 	uint32_t session = tui_top(t)->session;
 	char name[64] = "mcpdiag.pcapng";
 
-	if (t->opts.ask.save == NULL) {
-		tui_say(t, "nothing can be saved here");
-		return;
-	}
 	if (session)
 		(void)snprintf(name, sizeof name, "session-%u.pcapng", session);
 	tui_prompt(t, "Save as .pcapng .txt .json .ladder.txt", name, on_path, tui_top(t));

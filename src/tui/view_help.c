@@ -21,6 +21,7 @@ static const char *const common[] = {
 	"A", "follow: the newest stays in sight",
 	"w", "time of day, time from the start, time since the row above",
 	"F2 s", "save: .pcapng .json .txt .ladder.txt",
+	":", "a packet's number goes there; w FILE saves, q leaves",
 	"M", "mouse on, off: click, wheel",
 	"^L ^Z ^C", "draw anew; suspend; end of the capture, again: leave",
 	"Q F10 ZZ", "leave from anywhere",

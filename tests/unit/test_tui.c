@@ -338,6 +338,110 @@ test_mouse(void **state)
 	fix_fini(&f);
 }
 
+struct asked {
+	enum tui_save what;
+	uint32_t session;
+	char path[64];
+	bool ladder;
+};
+
+static bool
+ask_save(void *arg, enum tui_save what, uint32_t session, struct str path,
+    const struct buf *ladder, char *said, size_t size)
+{
+	struct asked *a = arg;
+
+	*a = (struct asked){ .what = what, .session = session,
+	    .ladder = ladder && str_find(buf_str(ladder), STR("initialize")) != SIZE_MAX };
+	memcpy(a->path, path.p, path.n < 63 ? path.n : 63);
+	(void)snprintf(said, size, "it is saved");
+	return true;
+}
+
+/* The end of the name says what is saved, of the session that is seen. */
+static void
+test_save(void **state)
+{
+	static const struct {
+		const char *keys, *path;
+		enum tui_save what;
+		uint32_t session;
+	} rows[] = {
+		{ "s\n", "session-1.pcapng", TUI_SAVE_PCAPNG, 1 },
+		{ "s\025a.txt\n", "a.txt", TUI_SAVE_TEXT, 1 },
+		{ "s\025a.json\n", "a.json", TUI_SAVE_JSON, 1 },
+		{ "s\025a.ladder.txt\n", "a.ladder.txt", TUI_SAVE_LADDER, 1 },
+		{ "s\025.txt\n", ".txt", TUI_SAVE_PCAPNG, 1 },
+		{ ":w b.json\n", "b.json", TUI_SAVE_JSON, 1 },
+		{ "!s\025x\n", "x", TUI_SAVE_PCAPNG, 0 },
+		{ "s\025\n", "", TUI_SAVE_PCAPNG, 0 },
+		{ "s\033", "", TUI_SAVE_PCAPNG, 0 },
+	};
+	struct asked a;
+	struct fix f;
+	struct tui_opts o = { .source = "t", .ask = { .arg = &a, .save = ask_save } };
+
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(rows); i++) {
+		a = (struct asked){ .what = TUI_SAVE_PCAPNG };
+		fix_init(&f, 80, 24);
+		tui_free(f.tui);
+		o.timeline = pipeline_timeline(f.p);
+		o.store = f.store;
+		f.tui = tui_new(&o);
+		fix_play(&f, FILE_ONE, 0);
+		(void)fix_shows(&f, "drv");
+		fix_keys(&f, rows[i].keys);
+		assert_string_equal(a.path, rows[i].path);
+		assert_int_equal(a.what, rows[i].what);
+		assert_int_equal(a.session, rows[i].session);
+		assert_int_equal(a.ladder, rows[i].what == TUI_SAVE_LADDER);
+		if (rows[i].path[0])
+			assert_true(fix_shows(&f, "it is saved"));
+		fix_fini(&f);
+	}
+	start(&f, 80, 24);
+	fix_keys(&f, "sx\n");
+	assert_true(fix_shows(&f, "nothing can be saved here"));
+	fix_fini(&f);
+}
+
+static void
+test_command(void **state)
+{
+	static const struct {
+		const char *keys, *want;
+	} rows[] = {
+		{ ":47\n", "Sessions \u25ba Ladder" },
+		{ "!:47\n", "Sessions \u25ba Findings \u25ba Ladder" },
+		{ ":47\n:59\n", "Sessions \u25ba Ladder" },
+		{ ":99999999999\n", "nothing is kept of packet 99999999999" },
+		{ ":frob\n", ":NUMBER goes to that packet" },
+		{ ":\n", "F1Help" },
+		{ ":q\033", "F1Help" },
+	};
+	struct fix f;
+
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(rows); i++) {
+		start(&f, 80, 24);
+		(void)fix_shows(&f, "drv");
+		fix_keys(&f, rows[i].keys);
+		assert_true(fix_shows(&f, rows[i].want));
+		fix_fini(&f);
+	}
+	start(&f, 80, 24);
+	fix_keys(&f, ":q");
+	assert_false(tui_key(f.tui, TUI_ENTER));
+	(void)live(&f, false);
+	(void)fix_shows(&f, "lo");
+	fix_keys(&f, ":q\n");
+	assert_true(fix_shows(&f, "is not saved"));
+	(void)fix_keys(&f, "j:q!");
+	assert_false(tui_key(f.tui, TUI_ENTER));
+	fix_fini(&f);
+}
+
 /* Any keys in any order, at any size, while events come. */
 static void
 test_any_keys(void **state)
@@ -346,7 +450,7 @@ test_any_keys(void **state)
 	    TUI_ESC, 'q', 'x', 'd', ' ', 'r', '/', 'f', 'n', 'N', '!', ']', '[', 'p', 'A', 'w',
 	    'z', '<', '>', '+', '-', '0', TUI_TAB, TUI_LEFT, TUI_RIGHT, TUI_PGUP, TUI_PGDN,
 	    TUI_UP, TUI_DOWN, TUI_HOME, TUI_END, '?', TUI_F1, TUI_F2, TUI_F8, 'u', '{', '}',
-	    'e', 'a', TUI_BACKSPACE, TUI_CLICK, TUI_WHEEL_UP, TUI_WHEEL_DOWN, 0x4e2d, 0x301,
+	    'e', 'a', ':', '4', '7', TUI_BACKSPACE, TUI_CLICK, TUI_WHEEL_UP, TUI_WHEEL_DOWN, 0x4e2d, 0x301,
 	    TUI_BACKTAB, 'F' - '@', 'B' - '@', 'D' - '@', 'U' - '@', 1, 0, 0x10ffff };
 	uint32_t seed = 1;
 	struct buf b;
@@ -393,6 +497,8 @@ main(void)
 		cmocka_unit_test(test_say),
 		cmocka_unit_test(test_highlight),
 		cmocka_unit_test(test_mouse),
+		cmocka_unit_test(test_save),
+		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_any_keys),
 	};
 
