@@ -12,7 +12,7 @@ word(struct buf *b, const char *before, struct str s)
 {
 	if (s.p == NULL)
 		return;
-	(void)buf_fmt(b, "%s", before);
+	(void)buf_adds(b, str_c(before));
 	esc_text(b, s, WORD);
 }
 
@@ -28,8 +28,8 @@ request(struct buf *b, const struct ev *e)
 static void
 message(struct buf *b, const struct ev *e)
 {
-	(void)buf_fmt(b, "%s %s", e->dir == EV_C2S ? "->" : "<-",
-	    ev_msg_names[e->u.msg.kind]);
+	(void)buf_adds(b, e->dir == EV_C2S ? STR("-> ") : STR("<- "));
+	(void)buf_adds(b, str_c(ev_msg_names[e->u.msg.kind]));
 	word(b, " ", e->u.msg.method);
 	word(b, " ", e->u.msg.name);
 	word(b, " id ", e->u.msg.id);
@@ -91,7 +91,7 @@ line(struct buf *b, const struct ev *e)
 			    e->u.owner.by == EV_BY_OPEN ? "opened" : "ended");
 		return true;
 	case EV_SESSION_END:
-		(void)buf_fmt(b, "session ends");
+		(void)buf_adds(b, STR("session ends"));
 		return true;
 	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST_END:
 	case EV_RESPONSE_END: case EV_SESSION: case EV_SSE: case EV_COMMENT:
