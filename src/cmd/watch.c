@@ -1,16 +1,16 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "complain.h"
+#include "confine.h"
+#include "interfaces.h"
 #include "mcpdiag/live.h"
 #include "mcpdiag/loop.h"
 #include "mcpdiag/ndjson.h"
 #include "mcpdiag/pipeline.h"
 #include "mcpdiag/privdrop.h"
-#include "mcpdiag/sandbox.h"
 #include "mcpdiag/sink.h"
 #include "mcpdiag/xmem.h"
 #include "opts.h"
@@ -92,6 +92,7 @@ struct run {
 	struct ndjson *nd;
 	struct loop_timer *tick, *stop, *hint;
 	struct screen *screen;		/* NULL: lines */
+	char first[64];			/* interface, where none was named */
 	char source[256];		/* for its first line */
 	uint64_t packets;
 	struct live_stats stats;
@@ -153,25 +154,6 @@ set_fail_on(struct run *r, const char *arg)
 	return 0;
 }
 
-static void
-list_device(void *arg, const struct live_device *d)
-{
-	(void)arg;
-	printf("%-18s %s%s%s%s\n", d->name, d->up ? "up" : "down",
-	    d->loopback ? ", loopback" : "", d->what ? "  " : "", d->what ? d->what : "");
-}
-
-static int
-list_devices(void)
-{
-	struct errmsg em;
-
-	if (live_devices(list_device, NULL, &em) == 0)
-		return -1;
-	complain("mcpdiag watch: %s", em.text);
-	return STATUS_ENVIRONMENT;
-}
-
 static int
 set(struct run *r, int id, const char *arg)
 {
@@ -184,7 +166,8 @@ set(struct run *r, int id, const char *arg)
 		r->live_opts.interface = arg;
 		break;
 	case O_LIST:
-		return list_devices();
+		rc = interfaces_list();
+		return rc ? rc : -1;
 	case O_READ:
 		r->read = arg;
 		break;
@@ -537,22 +520,6 @@ on_event(void *arg, const struct ev *e)
 
 /* ---- start and end ---- */
 
-struct first {
-	char name[64];
-	bool loopback;
-};
-
-static void
-take_first(void *arg, const struct live_device *d)
-{
-	struct first *f = arg;
-
-	if (!d->up || (f->name[0] && !f->loopback))
-		return;
-	(void)snprintf(f->name, sizeof f->name, "%s", d->name);
-	f->loopback = d->loopback;
-}
-
 static int
 open_record(struct run *r)
 {
@@ -568,18 +535,18 @@ open_record(struct run *r)
 }
 
 static int
-open_live(struct run *r, struct first *f)
+open_live(struct run *r)
 {
 	struct errmsg em;
 	int code;
 
 	if (r->live_opts.interface == NULL) {
-		if (live_devices(take_first, f, &em) != 0 || f->name[0] == '\0') {
+		if (!interfaces_first(r->first, sizeof r->first)) {
 			complain("mcpdiag watch: no interface to capture from; "
 			    "-r - reads a pipe");
 			return STATUS_ENVIRONMENT;
 		}
-		r->live_opts.interface = f->name;
+		r->live_opts.interface = r->first;
 	}
 	r->live_opts.filter = r->filter;
 	r->live = live_open(&r->live_opts, &code, &em);
@@ -662,7 +629,7 @@ start_screen(struct run *r, struct errmsg *em)
 }
 
 static int
-open_all(struct run *r, struct first *f)
+open_all(struct run *r)
 {
 	struct errmsg em;
 	int rc;
@@ -672,7 +639,7 @@ open_all(struct run *r, struct first *f)
 		complain("mcpdiag watch: %s", em.text);
 		return STATUS_ENVIRONMENT;
 	}
-	rc = r->read ? open_file(r) : open_live(r, f);
+	rc = r->read ? open_file(r) : open_live(r);
 	if (rc == 0 && r->live && r->write && !r->file_size)
 		rc = open_record(r);
 	if (rc != 0)
@@ -713,33 +680,18 @@ open_all(struct run *r, struct first *f)
 	return 0;
 }
 
-/* The last step before the first packet: what is open is enough from here on,
- * but for files yet to be written, and to be read when their turn comes. */
 static void
-confine(const struct run *r)
+give_up_the_rest(const struct run *r)
 {
-	const char *write[3] = { NULL }, *read[2] = { NULL }, *slash;
-	struct sandbox_opts o = { write, read };
-	char folder[4096], drops[128];
-	unsigned n = 0;
+	struct confine_opts o = { .read = r->read, .here = r->screen != NULL };
 
-	slash = r->write && !r->packets_out ? strrchr(r->write, '/') : NULL;
-	(void)snprintf(folder, sizeof folder, "%.*s",
-	    slash && slash > r->write ? (int)(slash - r->write) : 1,
-	    slash ? r->write : ".");
-	if (r->write && !r->packets_out && (r->file_size || r->record == NULL))
-		write[n++] = folder;
-	if (r->screen)			/* what is saved there */
-		write[n++] = ".";
-	read[0] = r->read;
+	/* A single file of a live capture is open; others are when they are due. */
+	if (!r->packets_out && (r->file_size || r->record == NULL))
+		o.write = r->write;
 	/* Where libpcap looks for packets that the interface dropped. */
-	if (r->live && r->live_opts.promiscuous) {
-		(void)snprintf(drops, sizeof drops, "/sys/class/net/%s/statistics",
-		    r->live_opts.interface);
-		read[0] = drops;
-	}
-	tzset();			/* reads a file, the first time */
-	(void)sandbox(&o);
+	if (r->live && r->live_opts.promiscuous)
+		o.interface = r->live_opts.interface;
+	confine(&o);
 }
 
 static void
@@ -816,7 +768,6 @@ run(const struct command *cmd, int argc, char **argv)
 {
 	struct run r = { .cmd = cmd, .fail = true, .fail_on = SEV_ERROR,
 		.out = { .fd = -1 } };
-	struct first f = { "", false };
 	int rc, sig = 0;
 
 	r.live_opts.snaplen = LIVE_SNAPLEN;
@@ -824,9 +775,9 @@ run(const struct command *cmd, int argc, char **argv)
 	limits_init(&r.pipe.limits);
 	rc = parse(&r, argc, argv);
 	if (rc == 0)
-		rc = open_all(&r, &f);
+		rc = open_all(&r);
 	if (rc == 0) {
-		confine(&r);
+		give_up_the_rest(&r);
 		start_timers(&r);
 		loop_run(r.loop);
 		if (r.screen && !r.unusable)
