@@ -11,6 +11,7 @@
 #define CHUNKS 64		/* of them make up the limit */
 #define MIN_INDEX 64
 #define SLACK 512		/* of an item: what keeps track of it */
+#define MAX_USED 65536		/* connections whose session is known */
 #define SHORT 256		/* bytes of a string when there is no room */
 
 /* Items of one session; there while it has any. */
@@ -25,6 +26,13 @@ struct waiting {
 	UT_hash_handle hh;
 	uint32_t x;
 	uint64_t last;
+};
+
+/* What a connection was last used for, while it is open. */
+struct used {
+	UT_hash_handle hh;
+	uint32_t conn, session;
+	bool half_closed;
 };
 
 /* An item as it lies in a chunk: the event, its strings and the text follow. */
@@ -51,6 +59,7 @@ struct store {
 	uint64_t first, last;	/* first > last: empty */
 	struct group *groups, *recent;
 	struct waiting *waits;
+	struct used *used;
 	struct buf text;	/* of the next event */
 	uint64_t text_bytes;
 	bool has_text, text_cut;
@@ -210,6 +219,68 @@ wait_for_session(struct store *s, struct rec *r)
 		stop_waiting(s, w);
 }
 
+/* ---- connections ---- */
+
+static void
+forget_used(struct store *s, struct used *u)
+{
+	HASH_DEL(s->used, u);
+	s->bytes -= sizeof *u;
+	free(u);
+}
+
+static void
+forget_all_used(struct store *s)
+{
+	struct used *u, *next;
+
+	HASH_ITER(hh, s->used, u, next) {
+		forget_used(s, u);
+	}
+}
+
+static void
+note_use(struct store *s, const struct ev *e)
+{
+	struct used *u;
+
+	HASH_FIND(hh, s->used, &e->conn, sizeof e->conn, u);
+	if (u == NULL) {
+		if (HASH_COUNT(s->used) >= MAX_USED ||
+		    HASH_COUNT(s->used) * sizeof *u > s->limit / 16)
+			forget_all_used(s);
+		u = xcalloc(1, sizeof *u);
+		u->conn = e->conn;
+		HASH_ADD(hh, s->used, conn, sizeof u->conn, u);
+		s->bytes += sizeof *u;
+	}
+	u->session = e->session;
+}
+
+/* The session of an event: of a connection's, what it was last used for. */
+static uint32_t
+session_of(struct store *s, const struct ev *e)
+{
+	uint32_t session = e->session;
+	struct used *u;
+
+	if (e->conn == 0)
+		return session;
+	if (session && (e->type == EV_REQUEST || e->type == EV_RESPONSE))
+		note_use(s, e);
+	if (e->x != 0 && e->type != EV_CONN_END)
+		return session;
+	HASH_FIND(hh, s->used, &e->conn, sizeof e->conn, u);
+	if (u == NULL)
+		return session;
+	session = session ? session : u->session;
+	if (e->type == EV_CONN_END && u->half_closed)
+		forget_used(s, u);
+	else if (e->type == EV_CONN_END)
+		u->half_closed = true;
+	return session;
+}
+
 /* ---- memory ---- */
 
 static void
@@ -357,6 +428,7 @@ store_free(struct store *s)
 	while (s->oldest)
 		drop_oldest(s);
 	free_spare(s);
+	forget_all_used(s);
 	free(s->index);
 	buf_fini(&s->text);
 	free(s);
@@ -447,6 +519,7 @@ void
 store_event(struct store *s, const struct ev *e)
 {
 	unsigned steps = STORE_SEARCH;
+	uint32_t session;
 	struct waiting *w;
 	struct rec *r;
 	struct group *g;
@@ -455,14 +528,15 @@ store_event(struct store *s, const struct ev *e)
 		return;
 	make_room(s, 0);
 	index_room(s);
+	session = session_of(s, e);
 	r = keep(s, e);
 	s->last++;
 	s->index[s->last & (s->n_index - 1)] = r;
-	if (e->session && e->x && s->waits && (w = waiting_of(s, e->x)) != NULL)
-		move(s, w, e->session);
-	g = group_get(s, e->session);
+	if (session && e->x && s->waits && (w = waiting_of(s, e->x)) != NULL)
+		move(s, w, session);
+	g = group_get(s, session);
 	join(s, r, g, g->last, &steps);
-	if (e->x && e->session == 0)
+	if (e->x && session == 0)
 		wait_for_session(s, r);
 }
 

@@ -121,7 +121,9 @@ is_row(const struct ladder *l, const struct store_item *it)
 		return l->detail || e->u.owner.to != EV_CLOSED;
 	case EV_COMMENT:
 		return l->detail || (it->next && it->next / BLOCK != it->no / BLOCK);
-	case EV_CONN: case EV_CONN_END: case EV_SESSION: case EV_FILE: case EV_END:
+	case EV_CONN_END:
+		return l->detail || str_eq(e->u.conn_end.how, STR("rst"));
+	case EV_CONN: case EV_SESSION: case EV_FILE: case EV_END:
 		return l->detail;
 	case EV_FINDING: case EV_N_TYPES:
 		break;
@@ -369,13 +371,13 @@ sse(const struct ladder *l, const struct store_item *it, struct ladder_row *r)
 		    STR(" no data"));
 	else
 		(void)buf_fmt(b, " %" PRIu64 " bytes", e->u.sse.bytes);
-	labelled(b, ", event id ", e->u.sse.id);
+	labelled(b, e->u.sse.id.n ? ", event id " : ", empty event id", e->u.sse.id);
 	if (e->u.sse.retry_ms >= 0)
 		(void)buf_fmt(b, ", retry %" PRId64 " ms", e->u.sse.retry_ms);
 	if (e->u.sse.tail)
-		(void)buf_adds(b, STR(" cut off"));
+		(void)buf_adds(b, STR(", cut off"));
 	if (e->flags & EVF_LATE)
-		(void)buf_adds(b, STR(" after the client left"));
+		(void)buf_adds(b, STR(", after the client left"));
 	if (msg && msg->ev->u.msg.kind == EV_MSG_ERROR)
 		r->style = STYLE_ERROR;
 }
@@ -466,11 +468,15 @@ owner(struct ladder_row *r, const struct ev *e)
 static void
 conn_end(struct ladder_row *r, const struct ev *e)
 {
-	r->way = e->dir == EV_C2S ? LADDER_C2S : LADDER_S2C;
-	r->style = STYLE_DIM;
-	word(&r->text, e->u.conn_end.how);
-	(void)buf_fmt(&r->text, " of connection %u%s", e->conn,
-	    e->u.conn_end.by_peer ? ", by the other side" : "");
+	bool reset = str_eq(e->u.conn_end.how, STR("rst"));
+
+	r->way = (e->dir == EV_C2S) != e->u.conn_end.by_peer ? LADDER_C2S : LADDER_S2C;
+	r->style = reset ? STYLE_WARNING : STYLE_DIM;
+	if (reset || str_eq(e->u.conn_end.how, STR("fin")))
+		(void)buf_adds(&r->text, reset ? STR("RST") : STR("FIN"));
+	else
+		word(&r->text, e->u.conn_end.how);
+	(void)buf_fmt(&r->text, " of connection %u", e->conn);
 }
 
 static void

@@ -186,6 +186,45 @@ test_late_session(void **state)
 	store_free(s);
 }
 
+static void
+put_conn(struct store *s, enum ev_type type, uint32_t conn, uint32_t x, uint32_t session)
+{
+	struct ev e = { .type = type, .conn = conn, .x = x, .session = session };
+
+	store_event(s, &e);
+}
+
+/* A gap or an end of a connection belongs to the session that uses it. */
+static void
+test_connections(void **state)
+{
+	struct store *s = store_of(1 << 20);
+
+	(void)state;
+	put_conn(s, EV_CONN, 1, 0, 0);		/* 1: not known yet */
+	put_conn(s, EV_REQUEST, 1, 1, 7);
+	put_conn(s, EV_GAP, 1, 0, 0);
+	put_conn(s, EV_GAP, 2, 0, 0);		/* 4: of nobody */
+	put_conn(s, EV_REQUEST, 1, 2, 8);
+	put_conn(s, EV_ANOMALY, 1, 0, 0);	/* 6 */
+	put_conn(s, EV_REQUEST, 1, 3, 0);	/* 7: waits for its own */
+	put_conn(s, EV_CONN_END, 1, 0, 0);
+	put_conn(s, EV_CONN_END, 1, 0, 0);	/* 9 */
+	put_conn(s, EV_GAP, 1, 0, 0);		/* 10: it is closed */
+	assert_string_equal(links(s, 7), " 2 3");
+	assert_string_equal(links(s, 8), " 5 6 8 9");
+	assert_string_equal(links(s, 0), " 1 4 7 10");
+	store_free(s);
+	/* Many of them are within the limit. */
+	s = store_of(64 << 10);
+	for (uint32_t i = 1; i < 20000; i++) {
+		put_conn(s, EV_REQUEST, i, i, 1);
+		assert_true(store_bytes(s) <= 64 << 10);
+	}
+	assert_true(store_last(s) - store_first(s) > 50);
+	store_free(s);
+}
+
 /* The search for the place is bounded. */
 static void
 test_far_back(void **state)
@@ -361,6 +400,7 @@ main(void)
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_all_types),
 		cmocka_unit_test(test_late_session),
+		cmocka_unit_test(test_connections),
 		cmocka_unit_test(test_far_back),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_too_big),
