@@ -1,9 +1,10 @@
 /* store: the recent past, event by event and with its text, for who looks at
  * single messages.  Bounded by bytes (limits.store, and half of limits.memory):
- * the oldest items go first, a few thousand at once, counted.  Items are linked by session; those of an
- * exchange whose session shows only later are moved to it then, and get its
- * number; what is told of a connection (a gap, its end) goes to the session it
- * was last used for.  Session 0 is what belongs to none (yet).  Findings are not kept. */
+ * the oldest items go first, a few thousand at once, counted.  Items are linked
+ * by session; those of an exchange whose session shows only later are moved to
+ * it then, and get its number; what is told of a connection (a gap, its end)
+ * goes to the session it was last used for.  Session 0 is what belongs to none
+ * (yet).  Findings are not kept. */
 #ifndef MCPDIAG_STORE_H
 #define MCPDIAG_STORE_H
 

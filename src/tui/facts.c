@@ -68,9 +68,9 @@ add(struct lines *l, const struct ev *e, const struct ev_field *f)
 		break;
 	case EVT_NS:
 		memcpy(&i64, at(e, f), sizeof i64);
-		if (i64)
-			lines_fmt(l, STYLE_PLAIN, "%-*s %lld.%09d", NAME_W, f->name,
-			    (long long)(i64 / NS_S), (int)(i64 % NS_S < 0 ? -(i64 % NS_S) : i64 % NS_S));
+		if (i64 > 0)
+			lines_fmt(l, STYLE_PLAIN, "%-*s %lld.%09lld", NAME_W, f->name,
+			    i64 / NS_S, i64 % NS_S);
 		break;
 	case EVT_ENUM:
 		memcpy(&en, at(e, f), sizeof en);

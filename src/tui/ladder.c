@@ -432,7 +432,8 @@ owner(struct ladder_row *r, const struct ev *e)
 		[EV_PRESUMED] = { GLYPH_PRESUMED, STYLE_PRIMARY, "is presumed owner" },
 		[EV_PRIMARY] = { GLYPH_PRIMARY, STYLE_PRIMARY, "is primary: owns the channel" },
 		[EV_SHADOW] = { GLYPH_SHADOW, STYLE_SHADOW, "is a shadow" },
-		[EV_ORPHAN] = { GLYPH_ORPHAN, STYLE_ORPHAN, "is an orphan: cut off from the channel" },
+		[EV_ORPHAN] = { GLYPH_ORPHAN, STYLE_ORPHAN,
+		    "is an orphan: cut off from the channel" },
 		[EV_REQUEST_STREAM] = { GLYPH_EVENT, STYLE_INFO, "belongs to one request" },
 		[EV_CLOSED] = { GLYPH_CLOSED, STYLE_DIM, "is closed" },
 	};

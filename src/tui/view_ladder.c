@@ -260,7 +260,8 @@ diff(struct view_ladder *s)
 	uint64_t a, b;
 
 	if (s->n_marks == 0) {
-		tui_say(s->v.tui, "mark a row with Space, then another, or stand on it: d compares");
+		tui_say(s->v.tui, "mark a row with Space, then another, or go there: "
+		    "d compares");
 		return;
 	}
 	a = s->marks[0];

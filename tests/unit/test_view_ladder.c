@@ -202,7 +202,8 @@ test_marks(void **state)
 	fix_keys(&f, "g");
 	(void)selected(&f);
 	fix_keys(&f, "  ");
-	assert_true(fix_shows(&f, "\xe2\x99\xa6\xe2\x94\x9c\xe2\x94\x80\xe2\x94\x80 POST initialize"));
+	assert_true(fix_shows(&f, "\xe2\x99\xa6\xe2\x94\x9c\xe2\x94\x80\xe2\x94\x80 "
+	    "POST initialize"));
 	fix_keys(&f, "g ");
 	assert_non_null(strstr(selected(&f), "\xe2\x99\xa6"));
 	fix_keys(&f, "k");
