@@ -8,16 +8,44 @@
 #define N_GIVEN 256		/* and streams */
 #define LANE_MARKS 64		/* a lane keeps as many when others need room */
 
+static void
+free_lane(struct lane *l)
+{
+	free(l->streams);
+	free(l->opens);
+	free(l->marks);
+	free(l);
+}
+
+/* What is that old has nothing in the timeline any more. */
+static void
+drop_half(struct lanes *ls)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < ls->n; i++) {
+		struct lane *l = ls->all[i];
+
+		if (i < ls->n / 2 && l->kind == LANE_LISTENER) {
+			HASH_DEL(ls->table, l);
+			ls->n_marks -= l->n_marks;
+			ls->forgot += l->n_marks;
+			ls->gone++;
+			free_lane(l);
+		} else {
+			l->at = n;
+			ls->all[n++] = l;
+		}
+	}
+	ls->n = n;
+}
+
 void
 lanes_fini(struct lanes *ls)
 {
 	HASH_CLEAR(hh, ls->table);
-	for (uint32_t i = 0; i < ls->n; i++) {
-		free(ls->all[i]->streams);
-		free(ls->all[i]->opens);
-		free(ls->all[i]->marks);
-		free(ls->all[i]);
-	}
+	for (uint32_t i = 0; i < ls->n; i++)
+		free_lane(ls->all[i]);
 	free(ls->all);
 	free(ls->gets);
 	free(ls->given);
@@ -39,6 +67,8 @@ get_lane(struct lanes *ls, enum lane_kind kind, uint32_t lineage, ns_t t)
 	HASH_FIND(hh, ls->table, &key, sizeof key, l);
 	if (l)
 		return l;
+	if (ls->n == LANES_MAX)
+		drop_half(ls);
 	l = xcalloc(1, sizeof *l);
 	l->key = key;
 	l->kind = kind;
@@ -231,6 +261,21 @@ note(struct lanes *ls, const struct timeline *tl, const struct ev *e)
 	}
 }
 
+/* The first item to be looked at: a screen is to open at once. */
+static uint64_t
+past(const struct store *store, uint32_t session, uint64_t *forgot)
+{
+	uint64_t no = store_session_last(store, session);
+	const struct store_item *it = store_item(store, no);
+
+	for (uint32_t i = 1; i < LANES_PAST && it && it->prev; i++) {
+		no = it->prev;
+		it = store_item(store, no);
+	}
+	*forgot += it && it->prev;
+	return no;
+}
+
 void
 lanes_fill(struct lanes *ls, const struct timeline *tl, const struct store *store,
     uint32_t session)
@@ -238,6 +283,7 @@ lanes_fill(struct lanes *ls, const struct timeline *tl, const struct store *stor
 	const struct tl_session *ts = timeline_session_n(tl, session);
 	const struct tl_stream *st;
 	const struct store_item *it;
+	uint64_t no;
 
 	for (uint32_t i = 0; ts && i < ts->n_streams; i++)
 		if ((st = timeline_stream_n(tl, ts->streams[i])) != NULL)
@@ -247,8 +293,8 @@ lanes_fill(struct lanes *ls, const struct timeline *tl, const struct store *stor
 			add_stream(ls, st);
 	if (store == NULL)
 		return;
-	for (uint64_t no = store_session_first(store, session);
-	    no && (it = store_item(store, no)) != NULL; no = it->next)
+	no = past(store, session, &ls->forgot);
+	for (; no && (it = store_item(store, no)) != NULL; no = it->next)
 		note(ls, tl, it->ev);
 }
 

@@ -1,9 +1,11 @@
 /* lanes: the streams of a session by listener, and what went over them when.
  * One lane for each lineage of GET streams, one for all streams that answer
  * POSTs, one for GETs that were refused; in order of appearance, never
- * reordered.  Marks are what single events tell: beyond LANES_MARKS of all
- * lanes, or what the store has forgotten, the older ones are missing, and that
- * is counted.  Streams are numbers: the timeline has the rest. */
+ * reordered.  Beyond LANES_MAX the older half of the listeners goes, counted.
+ * Marks are what single events tell: beyond LANES_MARKS of all lanes, or what
+ * the store has forgotten, or more than LANES_PAST events before the screen was
+ * opened, the older ones are missing.  Streams are numbers: the timeline has
+ * the rest. */
 #ifndef LANES_H
 #define LANES_H
 
@@ -11,7 +13,9 @@
 #include "mcpdiag/store.h"
 #include "mcpdiag/timeline.h"
 
+#define LANES_MAX 32768U
 #define LANES_MARKS (1U << 19)
+#define LANES_PAST (1U << 17)		/* events that are looked at again */
 #define LANES_STREAMS 32768U		/* of one lane; the older half goes */
 #define LANES_CURSOR 64			/* bytes of a cursor that are kept */
 
@@ -58,6 +62,7 @@ struct lanes {
 	uint32_t n, cap;
 	uint32_t n_marks;
 	uint64_t forgot;		/* marks */
+	uint64_t gone;			/* lanes */
 	uint32_t *gets;			/* exchanges that are GETs, by number */
 	struct given *given;		/* by streams that answer POSTs */
 };

@@ -29,6 +29,7 @@ struct session_view {
 	struct rows rows;
 	struct area list_area;
 	int top;			/* first row of the view */
+	uint64_t gone;			/* lanes, as drawn last */
 };
 
 static const struct tl_session *
@@ -430,8 +431,7 @@ draw_detail(const struct session_view *s, struct grid *g, struct area a)
 		break;
 	}
 	if (s->lanes.forgot)
-		(void)buf_fmt(&more, "%smarks no longer kept: %llu", more.n ? "; " : "",
-		    (unsigned long long)s->lanes.forgot);
+		(void)buf_fmt(&more, "%solder events are not shown", more.n ? "; " : "");
 	(void)grid_text(g, a.y, a.x, a.w, STYLE_PLAIN, buf_str(&b));
 	if (a.h > 1)
 		(void)grid_text(g, a.y + 1, a.x, a.w, STYLE_DIM, buf_str(&more));
@@ -517,6 +517,13 @@ place_cursors(struct session_view *s)
 	const struct change *ch;
 	uint32_t at;
 
+	/* The cursor stays on its lane while older ones go. */
+	if (s->gone != s->lanes.gone) {
+		uint64_t by = s->lanes.gone - s->gone;
+
+		s->lane_list.at = by < s->lane_list.at ? s->lane_list.at - (uint32_t)by : 0;
+		s->gone = s->lanes.gone;
+	}
 	s->change_list.n = changes_until(&s->changes, s->w.now);
 	s->lane_list.n = lanes_until(&s->lanes, s->w.now);
 	if ((at_end || !s->in_changes) && s->change_list.n && !tui_paused(s->v.tui))
@@ -594,6 +601,16 @@ session_draw(struct view *v, struct grid *g, struct area a)
 
 /* ---- keys ---- */
 
+/* Events since the screen was drawn may have made room for themselves. */
+static void
+shrink_lists(struct session_view *s)
+{
+	if (s->lane_list.n > s->lanes.n)
+		s->lane_list.n = s->lanes.n;
+	if (s->change_list.n > s->changes.n)
+		s->change_list.n = s->changes.n;
+}
+
 static void
 open_ladder(struct session_view *s)
 {
@@ -642,6 +659,7 @@ session_key(struct view *v, uint32_t key)
 {
 	struct session_view *s = (struct session_view *)v;
 
+	shrink_lists(s);
 	switch (key) {
 	case '+': case '=':
 		zoom(s, true);
@@ -713,6 +731,7 @@ session_search(struct view *v, struct str what, int dir)
 	struct session_view *s = (struct session_view *)v;
 	struct list *l = s->in_changes ? &s->change_list : &s->lane_list;
 
+	shrink_lists(s);
 	for (uint32_t i = 1; i <= l->n; i++) {
 		uint32_t at = dir > 0 ? (l->at + i) % l->n : (l->at + l->n - i) % l->n;
 
