@@ -285,8 +285,9 @@ collect(struct term *t)
 		(void)buf_add(&t->pending, piece, (size_t)n);
 		at += n;
 	}
-	if (at > 0)
-		(void)ftruncate(t->mem, 0);
+	/* A file in memory that is made shorter: there is nothing to fail. */
+	if (at > 0 && ftruncate(t->mem, 0) != 0)
+		buf_clear(&t->pending);
 }
 
 bool
