@@ -81,6 +81,7 @@ struct plan_x {
 	uint32_t after;		/* its response must have come */
 	uint32_t prev;		/* it must have ended; then `gap` later */
 	ns_t gap;
+	bool has_heir;		/* there is one that comes after it so */
 	uint32_t giver;		/* it gave the cursor, as its given-th id, */
 	uint32_t given;		/* from 1; 0: none of its ids is that */
 	bool last_given;	/* its last one, then */

@@ -7,6 +7,7 @@
 #include "mcpdiag/map.h"
 
 #define MAX_WORDS 4096U		/* bytes of a list of messages that are shown */
+#define MAX_ANSWERS 4096U	/* of an exchange that are compared */
 #define MAX_SHOWN 200U		/* messages of a stream that are compared */
 
 struct kept {
@@ -151,7 +152,7 @@ is_answer(enum ev_msg kind)
 static const struct player_msg *
 find_answer(const struct player_x *x, struct str id)
 {
-	for (uint32_t i = 0; i < x->n_msgs && i < PLAN_EVENTS; i++)
+	for (uint32_t i = 0; i < x->n_msgs && i < MAX_ANSWERS; i++)
 		if (is_answer(x->msgs[i].kind) && str_eq(x->msgs[i].id, id))
 			return &x->msgs[i];
 	return NULL;
@@ -162,7 +163,7 @@ compare_results(struct compare *c, const struct player_x *x)
 {
 	const struct plan_x *p = x->plan;
 
-	for (uint32_t i = 0; i < p->n_answers; i++) {
+	for (uint32_t i = 0; i < p->n_answers && i < MAX_ANSWERS; i++) {
 		const struct plan_msg *m = &p->answers[i];
 		const struct player_msg *live;
 

@@ -5,7 +5,8 @@
 #include "mcpdiag/xmem.h"
 #include "plan_priv.h"
 
-#define LOOK_BACK 4096U		/* exchanges of a session that are searched */
+#define LOOK_BACK 1024U		/* exchanges of a session that are searched */
+#define WORK (1U << 28)		/* comparisons in all, of searches */
 
 int
 plan_allow(struct plan *p, const char *word, struct errmsg *em)
@@ -157,14 +158,28 @@ judge(struct plan *p, struct plan_x *x, const struct plan_session *s, const stru
 
 /* ---- what it waits for ---- */
 
+/* Whether another n comparisons may be made: a capture that was made to be
+ * slow is planned with what was found until then. */
+static bool
+may_search(struct plan *p, uint32_t n)
+{
+	if (p->work >= WORK)
+		return false;
+	p->work += n + 1;
+	return true;
+}
+
 /* The exchange that carried the server's request of that id, last before. */
 static bool
-find_asker(const struct plan_session *s, struct plan_x *x, const struct plan_msg *reply)
+find_asker(struct plan *p, const struct plan_session *s, struct plan_x *x,
+    const struct plan_msg *reply)
 {
 	for (uint32_t k = 0; k < s->n_before && k < LOOK_BACK; k++) {
 		const struct plan_x *y = s->before[s->n_before - 1 - k];
 		uint32_t asked = 0, found = 0;
 
+		if (!may_search(p, y->n_answers))
+			return false;
 		for (uint32_t i = 0; i < y->n_answers; i++) {
 			const struct plan_msg *m = &y->answers[i];
 
@@ -184,13 +199,13 @@ find_asker(const struct plan_session *s, struct plan_x *x, const struct plan_msg
 }
 
 static bool
-set_asker(const struct plan_session *s, struct plan_x *x)
+set_asker(struct plan *p, const struct plan_session *s, struct plan_x *x)
 {
 	for (uint32_t i = 0; i < x->n_msgs; i++) {
 		const struct plan_msg *m = &x->msgs[i];
 
 		if ((m->kind == EV_MSG_RESPONSE || m->kind == EV_MSG_ERROR) &&
-		    !find_asker(s, x, m))
+		    !find_asker(p, s, x, m))
 			return false;
 	}
 	return true;
@@ -198,10 +213,13 @@ set_asker(const struct plan_session *s, struct plan_x *x)
 
 /* Which of y's ids the cursor is; 0: none that came before x. */
 static uint32_t
-place_of(const struct plan_x *y, const struct plan_x *x, bool *last)
+place_of(struct plan *p, const struct plan_x *y, const struct plan_x *x, bool *last)
 {
 	uint32_t place = 0, n = 0;
 
+	*last = false;
+	if (!may_search(p, y->n_events))
+		return 0;
 	for (uint32_t i = 0; i < y->n_events && y->events[i].t <= x->at; i++) {
 		n = i + 1;
 		if (str_eq(y->events[i].id, x->cursor))
@@ -218,19 +236,10 @@ was_ended(const struct plan_x *y, const struct plan_x *x)
 	    y->end != EV_CLIENT && y->end != EV_OPEN && y->end != EV_LOST;
 }
 
-static bool
-has_heir(const struct plan_session *s, const struct plan_x *y)
-{
-	for (uint32_t k = 0; k < s->n_before && k < LOOK_BACK; k++)
-		if (s->before[s->n_before - 1 - k]->prev == y->n)
-			return true;
-	return false;
-}
-
 /* Who gave the cursor of a request that the model knows no stream of: it was
  * refused.  Rather an ended stream whose last id that was than any other. */
 static const struct plan_x *
-search_giver(const struct plan_session *s, const struct plan_x *x)
+search_giver(struct plan *p, const struct plan_session *s, const struct plan_x *x)
 {
 	const struct plan_x *any = NULL;
 
@@ -238,9 +247,9 @@ search_giver(const struct plan_session *s, const struct plan_x *x)
 		const struct plan_x *z = s->before[s->n_before - 1 - k];
 		bool last;
 
-		if (!z->is_stream || place_of(z, x, &last) == 0)
+		if (!z->is_stream || place_of(p, z, x, &last) == 0)
 			continue;
-		if (last && was_ended(z, x) && !has_heir(s, z))
+		if (last && was_ended(z, x) && !z->has_heir)
 			return z;
 		if (any == NULL)
 			any = z;
@@ -249,17 +258,17 @@ search_giver(const struct plan_session *s, const struct plan_x *x)
 }
 
 static void
-set_giver(const struct plan *p, const struct plan_session *s, struct plan_x *x)
+set_giver(struct plan *p, const struct plan_session *s, struct plan_x *x)
 {
 	const struct plan_x *y = x->previous ? plan_of_stream(p, x->previous) : NULL;
 	bool last;
 
 	/* What was last in the client's own listener comes first. */
-	if (y == NULL || place_of(y, x, &last) == 0)
+	if (y == NULL || place_of(p, y, x, &last) == 0)
 		y = x->resumes ? plan_of_stream(p, x->resumes) : NULL;
 	if (y == NULL)
-		y = search_giver(s, x);
-	x->given = y ? place_of(y, x, &x->last_given) : 0;
+		y = search_giver(p, s, x);
+	x->given = y ? place_of(p, y, x, &x->last_given) : 0;
 	x->giver = x->given ? y->n : 0;
 	if (x->giver && y->skip != PLAN_PLAYED)
 		x->skip = PLAN_NO_GIVER;
@@ -269,25 +278,28 @@ set_giver(const struct plan *p, const struct plan_session *s, struct plan_x *x)
  * the model has it; else a GET like it that was refused; else, when it was
  * refused itself, the stream whose last id it names. */
 static void
-set_prev(const struct plan *p, const struct plan_session *s, struct plan_x *x)
+set_prev(struct plan *p, const struct plan_session *s, struct plan_x *x)
 {
 	const struct plan_x *y = x->previous ? plan_of_stream(p, x->previous) : NULL;
 
 	for (uint32_t k = 0; y == NULL && k < s->n_before && k < LOOK_BACK; k++) {
 		const struct plan_x *z = s->before[s->n_before - 1 - k];
 
+		if (!may_search(p, 0))
+			break;
 		if (z->kind == PLAN_GET && !z->is_stream && was_ended(z, x) &&
 		    (z->cursor.p != NULL) == (x->cursor.p != NULL) &&
-		    str_eq(z->cursor, x->cursor) && !has_heir(s, z))
+		    str_eq(z->cursor, x->cursor) && !z->has_heir)
 			y = z;
 		else if (!x->is_stream && x->giver == z->n && x->last_given &&
-		    was_ended(z, x) && !has_heir(s, z))
+		    was_ended(z, x) && !z->has_heir)
 			y = z;
 	}
 	if (y == NULL || !was_ended(y, x))
 		return;
 	x->prev = y->n;
 	x->gap = x->at - y->end_at;
+	p->xs[y->n - 1]->has_heir = true;
 }
 
 /* The last of its session's exchanges that was over; GETs apart, which this
@@ -322,13 +334,13 @@ run(struct plan_session *s, struct plan_x *x)
 }
 
 static void
-depend(const struct plan *p, struct plan_session *s, struct plan_x *x)
+depend(struct plan *p, struct plan_session *s, struct plan_x *x)
 {
 	bool of_session = x->has_sid || s->transport == EV_LEGACY_SSE;
 
 	if (x->skip != PLAN_PLAYED)
 		return;
-	if (!set_asker(s, x)) {
+	if (!set_asker(p, s, x)) {
 		x->skip = PLAN_NO_QUESTION;
 		return;
 	}

@@ -47,6 +47,7 @@ struct plan {
 	} *renamed;
 	uint32_t n_renamed, cap_renamed;
 	uint32_t n_allowed, cap_allowed, n_clients;
+	uint64_t work;		/* comparisons made in searches */
 	bool begun;
 	ns_t zero, last;
 	struct str next_text;	/* of the event that comes next, kept */

@@ -6,6 +6,8 @@
 #include "mcpdiag/xmem.h"
 #include "player_priv.h"
 
+#define MAX_KEPT (256U << 20)	/* bytes of what the server said */
+
 void
 player_opts_init(struct player_opts *o)
 {
@@ -20,8 +22,9 @@ player_keep(struct player *p, struct str s)
 	struct strings *k;
 	char *text;
 
-	if (s.p == NULL)
+	if (s.p == NULL || p->n_kept >= MAX_KEPT || s.n > MAX_KEPT - p->n_kept)
 		return STR_NONE;
+	p->n_kept += s.n + sizeof *k;
 	k = xmalloc(sizeof *k + s.n + 1);
 	k->next = p->kept;
 	p->kept = k;
@@ -158,7 +161,6 @@ hindrance(const struct live *l)
 static void
 make_ready(struct player *p, struct live *l)
 {
-	l->on = NULL;
 	l->next = NULL;
 	*p->ready_end = l;
 	p->ready_end = &l->next;
@@ -274,7 +276,6 @@ attempt(struct live *l)
 		return;
 	b = blocker(l);
 	if (b) {
-		l->on = b;
 		l->next = b->waiters;
 		b->waiters = l;
 		return;
@@ -306,20 +307,18 @@ give_up_waiting(struct player *p)
 	bool any = false;
 
 	for (uint32_t i = 0; i < p->n; i++) {
-		struct live *l = p->lives[i], **at;
+		struct live *on = p->lives[i], *l = on->waiters, *next;
 
-		if (l->x.state != PLAYED_WAITING || l->on == NULL ||
-		    l->on->x.state != PLAYED_RUNNING)
+		if (on->x.state != PLAYED_RUNNING)
 			continue;
-		for (at = &l->on->waiters; *at != l; at = &(*at)->next)
-			;
-		*at = l->next;
-		l->x.state = l->on->x.plan->n == l->x.plan->prev ? PLAYED_STILL_OPEN :
-		    l->on->x.plan->n == l->x.plan->asker ? PLAYED_NOT_ASKED :
-		    PLAYED_NO_ANSWER;
-		l->on = NULL;
-		any = true;
-		wake(l);
+		on->waiters = NULL;
+		for (; l; l = next) {
+			next = l->next;
+			give_up(l, i + 1 == l->x.plan->prev ? PLAYED_STILL_OPEN :
+			    i + 1 == l->x.plan->asker ? PLAYED_NOT_ASKED :
+			    PLAYED_NO_ANSWER);
+			any = true;
+		}
 	}
 	return any;
 }

@@ -9,7 +9,6 @@
 #define MAX_LINES 40
 #define MAX_LINE_BYTES (1U << 20)
 #define MAX_PAIRED 256U		/* messages of an exchange that are paired */
-#define MAX_KEPT (64U << 20)	/* bytes of all messages' texts */
 
 struct lines {
 	struct buf text;
@@ -149,17 +148,6 @@ set_body(struct live *l, struct buf *out)
 
 /* ---- the response ---- */
 
-static struct str
-keep_text(struct live *l, struct str s)
-{
-	struct player *p = l->player;
-
-	if (s.n > MAX_KEPT - p->n_kept)
-		return STR_NONE;
-	p->n_kept += s.n;
-	return player_keep(p, s);
-}
-
 /* The message that the capture has in this one's place. */
 static struct str
 captured(const struct live *l, const struct player_msg *m)
@@ -229,7 +217,7 @@ parse(struct live *l)
 	struct str text = buf_str(&l->text);
 
 	p->parsing = l;
-	p->parsed = keep_text(l, text);
+	p->parsed = player_keep(p, text);
 	rpc_reset(p->rpc);
 	if (!l->cut && rpc_feed(p->rpc, text.p, text.n) == 0)
 		(void)rpc_eof(p->rpc);
@@ -281,8 +269,11 @@ on_event(void *arg, const struct sse_event *e)
 
 	x->n_events++;
 	if (e->id.p && x->n_ids < PLAN_EVENTS && !e->cut) {
+		struct str id = player_keep(l->player, e->id);
+
 		x->ids = xgrow(x->ids, x->n_ids, &x->cap_ids, sizeof *x->ids);
-		x->ids[x->n_ids++] = player_keep(l->player, e->id);
+		if (id.p)
+			x->ids[x->n_ids++] = id;
 	}
 	if (str_eq(e->type, STR("endpoint")))
 		set_endpoint(l, buf_str(&l->text));

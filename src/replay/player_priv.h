@@ -14,7 +14,6 @@ struct live {			/* an exchange of the plan, in this run */
 	struct live *waiters;	/* those that wait for this, */
 	struct live *next;	/* of which this is one, or of the ready ones, or
 				 * of those that leave */
-	struct live *on;	/* what it waits for, or NULL */
 	bool is_short;		/* a request that will have its answer soon */
 	bool leaves, leaving;	/* the timer is that of its leave; it is over */
 	bool gap_runs;		/* the timer is that of its gap */
@@ -67,10 +66,11 @@ struct player {
 	struct str parsed;	/* and its text */
 	struct minted *minted;
 	struct strings *kept;
-	size_t n_kept;		/* bytes of messages' texts */
+	size_t n_kept;		/* their bytes */
 };
 
-/* A copy that lives as long as the player; STR_NONE stays so. */
+/* A copy that lives as long as the player; STR_NONE stays so, and comes back at
+ * the limit of what is kept. */
 struct str player_keep(struct player *, struct str);
 /* Since the start. */
 ns_t player_now(const struct player *);

@@ -62,7 +62,7 @@ static struct standin *
 play(const char *url, const char *kind, int want)
 {
 	struct loop_timer *guard = loop_timer_new(loop, on_late, NULL);
-	struct standin_opts o = { .url = url, .row = clients_find(kind), .speed = 20,
+	struct standin_opts o = { .url = url, .row = clients_find(kind), .speed = 10,
 		.answer_timeout = 500 * NS_MS };
 	struct standin *s;
 	struct errmsg em;
@@ -86,7 +86,7 @@ static const struct row {
 	enum chan_policy policy;
 	unsigned least, most;	/* GETs */
 } rows[] = {
-	{ "leapfrog-rmcp0.15.0-eventsource", "eventsource", CHAN_REPLACE, 6, 200 },
+	{ "leapfrog-rmcp0.15.0-eventsource", "eventsource", CHAN_REPLACE, 4, 400 },
 	{ "leapfrog-rmcp0.15.0-eventsource", "eventsource", CHAN_SHADOW_PROMOTE, 1, 3 },
 	{ "leapfrog-rmcp0.15.0-eventsource", "ts-1.32", CHAN_REPLACE, 1, 1 },
 };
@@ -116,8 +116,8 @@ kinds(void **state)
 		x = standin_x(s, 0);
 		assert_true(x->stopped);
 		assert_int_equal(x->stop, LISTEN_DONE);
-		assert_int_equal(x->calls, 5);
-		assert_true(x->messages >= 4);
+		assert_true(x->calls >= 4);
+		assert_true(x->messages >= 2);
 		if (x->gets < rows[i].least || x->gets > rows[i].most)
 			fail_msg("%s, %s: %u GETs", rows[i].file, rows[i].kind, x->gets);
 		assert_null(standin_x(s, 1));
