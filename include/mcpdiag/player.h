@@ -70,6 +70,10 @@ struct player_opts {
 	ns_t connect_timeout, answer_timeout;
 	size_t message;		/* bytes kept of one body or message */
 	struct client_opts client;
+	/* Pools that are there, borrowed, shared by the captured clients and with
+	 * others; NULL: one for each of them, as `client` says. */
+	struct client *const *pools;
+	uint32_t n_pools, first_pool;
 };
 
 struct player;

@@ -21,6 +21,8 @@ struct standin_opts {
 	double speed;		/* 2: in half the time */
 	ns_t answer_timeout;
 	struct client_opts client;
+	struct client *const *pools;	/* as in player.h */
+	uint32_t n_pools, first_pool;
 };
 
 struct standin_x {		/* what one of them saw */

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -18,7 +19,9 @@
 #include "report.h"
 #include "selfcap.h"
 
-#define MAX_SESSIONS 1000
+#define MAX_SESSIONS 10000
+#define MAX_POOLS 64		/* of connections; more clients share them */
+#define SMALL_BUFFER 1024
 #define MAX_HEADERS 32
 #define MAX_SECONDS 86400
 #define MAX_TOKEN 65536
@@ -98,6 +101,8 @@ struct run {
 	struct standin **standins;	/* in their place, of this kind */
 	const struct client_row *row;
 	unsigned playing;
+	struct client *pools[MAX_POOLS];
+	unsigned n_pools;
 	bool interrupted;
 };
 
@@ -259,7 +264,7 @@ set_number(struct run *r, int id, const char *arg)
 	case O_SESSIONS:
 		if (!str_u64(str_c(arg), &r->sessions) || r->sessions == 0 ||
 		    r->sessions > MAX_SESSIONS)
-			return usage("--sessions", arg, "give a number from 1 to 1000");
+			return usage("--sessions", arg, "give a number from 1 to 10000");
 		return 0;
 	case O_FAIL_ON:
 		rc = choose("--fail-on", arg, severities, &i,
@@ -480,16 +485,57 @@ on_signal(void *arg, int sig)
 static int
 start_player(struct run *r, uint64_t i, struct errmsg *em)
 {
-	const struct standin_opts so = { .url = r->url, .headers = r->headers,
+	uint32_t first = (uint32_t)i * plan_clients(r->plan);
+	struct client *const *pools = r->n_pools ? r->pools : NULL;
+	const struct standin_opts so = { .pools = pools, .n_pools = r->n_pools,
+		.first_pool = first, .url = r->url, .headers = r->headers,
 		.n_headers = r->player.n_headers, .row = r->row, .speed = r->player.speed,
 		.answer_timeout = r->player.answer_timeout, .client = r->player.client };
+	struct player_opts po = r->player;
 
 	if (r->row) {
 		r->standins[i] = standin_new(r->loop, r->plan, &so, on_done, r);
 		return standin_start(r->standins[i], em);
 	}
-	r->players[i] = player_new(r->loop, r->plan, &r->player, on_done, r);
+	po.pools = pools;
+	po.n_pools = r->n_pools;
+	po.first_pool = first;
+	r->players[i] = player_new(r->loop, r->plan, &po, on_done, r);
 	return player_start(r->players[i], em);
+}
+
+/* A pool of curl's takes 30 KiB: many clients share some. */
+static int
+open_pools(struct run *r, struct errmsg *em)
+{
+	if (r->sessions * plan_clients(r->plan) <= MAX_POOLS)
+		return 0;
+	r->player.client.buffer = SMALL_BUFFER;
+	for (; r->n_pools < MAX_POOLS; r->n_pools++) {
+		r->pools[r->n_pools] = client_new(r->loop, &r->player.client, em);
+		if (r->pools[r->n_pools] == NULL)
+			return -E_IO;
+	}
+	return 0;
+}
+
+static void
+close_pools(struct run *r)
+{
+	while (r->n_pools > 0)
+		client_free(r->pools[--r->n_pools]);
+}
+
+/* As many descriptors as there may be. */
+static void
+raise_limit(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) != 0)
+		return;
+	l.rlim_cur = l.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &l);
 }
 
 static int
@@ -498,6 +544,11 @@ play(struct run *r)
 	struct errmsg em;
 	int rc;
 
+	raise_limit();
+	if (open_pools(r, &em) != 0) {
+		complain("mcpdiag replay: %s", em.text);
+		return STATUS_ENVIRONMENT;
+	}
 	r->players = xcalloc(r->sessions, sizeof *r->players);
 	r->standins = xcalloc(r->sessions, sizeof *r->standins);
 	for (uint64_t i = 0; i < r->sessions; i++) {
@@ -587,6 +638,7 @@ report(struct run *r, struct output *o)
 			standin_close(r->standins[i]);
 		else
 			player_close(r->players[i]);
+	close_pools(r);
 	if (selfcap_end(r->cap, &em) < 0) {
 		complain("mcpdiag replay: %s", em.text);
 		return STATUS_ENVIRONMENT;
@@ -646,6 +698,7 @@ replay(struct run *r, struct output *o)
 	}
 	free(r->players);
 	free(r->standins);
+	close_pools(r);
 	selfcap_free(r->cap);
 	loop_free(r->loop);
 	return rc;

@@ -14,6 +14,7 @@ struct slot {
 struct listener_live {
 	struct loop *loop;
 	struct client *client;
+	bool own;		/* it goes with us */
 	struct listener *listener;
 	struct slot *slots;
 };
@@ -103,11 +104,21 @@ listener_live_new(struct loop *loop, const struct client_opts *co,
 {
 	struct client *client = client_new(loop, co, em);
 	struct listener_live *v;
-	unsigned n;
 
 	if (client == NULL)
 		return NULL;
-	v = xcalloc(1, sizeof *v);
+	v = listener_live_new_on(loop, client, lo, fn, arg);
+	v->own = true;
+	return v;
+}
+
+struct listener_live *
+listener_live_new_on(struct loop *loop, struct client *client,
+    const struct listener_opts *lo, listener_fn *fn, void *arg)
+{
+	struct listener_live *v = xcalloc(1, sizeof *v);
+	unsigned n;
+
 	v->loop = loop;
 	v->client = client;
 	v->listener = listener_new(lo, &io, v, fn, arg);
@@ -123,9 +134,12 @@ listener_live_free(struct listener_live *v)
 {
 	if (v == NULL)
 		return;
-	client_free(v->client);
-	for (unsigned i = 0; i < listener_slots(v->listener); i++)
+	for (unsigned i = 0; i < listener_slots(v->listener); i++) {
+		cancel(v, i);
 		loop_timer_free(v->slots[i].timer);
+	}
+	if (v->own)
+		client_free(v->client);
 	listener_free(v->listener);
 	free(v->slots);
 	free(v);

@@ -486,7 +486,8 @@ on_time(void *arg)
 struct client *
 player_client(struct player *p, uint32_t client)
 {
-	return p->clients[client];
+	return p->opts.pools ? p->opts.pools[(p->opts.first_pool + client) % p->opts.n_pools] :
+	    p->clients[client];
 }
 
 struct player *
@@ -532,6 +533,15 @@ player_new(struct loop *loop, const struct plan *plan, const struct player_opts 
 void
 player_close(struct player *p)
 {
+	p->closed = true;
+	player_stop(p);
+	while (p->extras) {
+		struct extra *e = p->extras;
+
+		client_cancel(e->req);
+		DL_DELETE(p->extras, e);
+		free(e);
+	}
 	for (uint32_t i = 0; i < plan_clients(p->plan); i++) {
 		client_free(p->clients[i]);
 		p->clients[i] = NULL;
@@ -543,16 +553,11 @@ player_free(struct player *p)
 {
 	if (p == NULL)
 		return;
-	player_close(p);
+	if (!p->closed)
+		player_close(p);
 	free(p->clients);
 	for (uint32_t i = 0; i < p->n; i++)
 		live_fini(p->lives[i]);
-	while (p->extras) {
-		struct extra *e = p->extras;
-
-		DL_DELETE(p->extras, e);
-		free(e);
-	}
 	while (p->kept) {
 		struct strings *k = p->kept;
 
@@ -572,7 +577,7 @@ int
 player_start(struct player *p, struct errmsg *em)
 {
 	p->start = loop_mono(p->loop);
-	for (uint32_t i = 0; i < plan_clients(p->plan); i++) {
+	for (uint32_t i = 0; i < plan_clients(p->plan) && p->opts.pools == NULL; i++) {
 		p->clients[i] = client_new(p->loop, &p->opts.client, em);
 		if (p->clients[i] == NULL)
 			return -E_IO;

@@ -59,7 +59,7 @@ struct player {
 	uint32_t *n_short_of;	/* each client of the plan */
 	struct live *ready, **ready_end;
 	struct live *leaving;	/* as soon as their client waits for no answer */
-	bool settling, ending, over;
+	bool settling, ending, over, closed;
 	struct extra *extras;
 	struct rpc *rpc;
 	struct live *parsing;	/* whose message rpc reads, */

@@ -218,8 +218,13 @@ standin_start(struct standin *s, struct errmsg *em)
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct one *o = &s->ones[i];
 
-		o->live = listener_live_new(s->loop, &s->opts.client, &o->opts, on_event, o,
-		    em);
+		if (s->opts.pools)
+			o->live = listener_live_new_on(s->loop,
+			    s->opts.pools[(s->opts.first_pool + i) % s->opts.n_pools],
+			    &o->opts, on_event, o);
+		else
+			o->live = listener_live_new(s->loop, &s->opts.client, &o->opts,
+			    on_event, o, em);
 		if (o->live == NULL)
 			return -E_IO;
 		o->timer = loop_timer_new(s->loop, on_begin, o);
