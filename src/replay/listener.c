@@ -52,7 +52,6 @@ struct listener {
 	unsigned n;
 	struct str *lines;	/* room for a request's headers */
 	struct buf session, version;	/* header lines; empty: none yet */
-	struct rpc *rpc;
 	uint32_t next_id;
 	unsigned refetched;
 	ns_t retry;		/* the last one told, or -1 */
@@ -386,6 +385,20 @@ on_rpc(void *arg, const struct rpc_msg *m)
 	}
 }
 
+/* A reader takes kilobytes: thousands that wait for a message have none. */
+static void
+read_message(struct listener *l, struct str data)
+{
+	struct limits limits;
+	struct rpc *rpc;
+
+	limits_init(&limits);
+	rpc = rpc_new(&limits, on_rpc, l);
+	if (rpc_feed(rpc, data.p, data.n) == 0)
+		(void)rpc_eof(rpc);
+	rpc_free(rpc);
+}
+
 /* JSON-RPC of an event, or of a JSON answer: told, then acted on. */
 static void
 message(struct slot *s, struct listen_event *e)
@@ -397,11 +410,8 @@ message(struct slot *s, struct listen_event *e)
 	l->at = s;
 	l->told = l->bad_initialize = false;
 	l->changed = 0;
-	if (!e->cut) {
-		rpc_reset(l->rpc);
-		if (rpc_feed(l->rpc, e->data.p, e->data.n) == 0)
-			(void)rpc_eof(l->rpc);
-	}
+	if (!e->cut)
+		read_message(l, e->data);
 	if (!l->told)
 		tell_message(l, STR_NONE);
 	l->message = NULL;
@@ -462,9 +472,7 @@ listener_new(const struct listener_opts *o, const struct listener_io *io, void *
     listener_fn *fn, void *arg)
 {
 	struct listener *l = xcalloc(1, sizeof *l);
-	struct limits limits;
 
-	limits_init(&limits);
 	l->opts = *o;
 	l->io = io;
 	l->io_arg = io_arg;
@@ -472,7 +480,6 @@ listener_new(const struct listener_opts *o, const struct listener_io *io, void *
 	l->arg = arg;
 	l->next_id = 2;
 	l->retry = -1;
-	l->rpc = rpc_new(&limits, on_rpc, l);
 	l->lines = xcalloc(OWN_LINES + o->n_headers, sizeof *l->lines);
 	buf_init(&l->session, OWN_LINE_MAX);
 	buf_init(&l->version, OWN_LINE_MAX);
@@ -498,7 +505,6 @@ listener_free(struct listener *l)
 		esource_free(l->slots[i].es);
 		buf_fini(&l->slots[i].body);
 	}
-	rpc_free(l->rpc);
 	buf_fini(&l->session);
 	buf_fini(&l->version);
 	free(l->lines);
