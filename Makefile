@@ -9,6 +9,7 @@
 #   make fuzz         libFuzzer targets, FUZZ_SECONDS each (ONLY=fuzz_sse)
 #   make bench        speed against named peers; bench-smoke: floors only;
 #                     bench-serve: the server, with 19,000 streams;
+#                     bench-replay: the captured clients;
 #                     bench-live: watch, as root; soak: 50 million packets
 #   make interop      real clients, from their registries, against the server
 #                     (PEERS="ts go"; not part of make check)
@@ -185,12 +186,13 @@ fuzz:
 	done
 
 # The benchmark's own programs; optimised, whatever VARIANT is.
-BENCH := $(addprefix build/bench/,mkload floor pair hostile sse ptylat)
-.PHONY: bench bench-smoke bench-serve bench-live soak bench-tools
+BENCH := $(addprefix build/bench/,mkload floor pair hostile sse ptylat curlmulti)
+.PHONY: bench bench-smoke bench-serve bench-replay bench-live soak bench-tools
 bench-tools: $(BENCH)
 build/bench/%: bench/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARN) $(CFLAGS) -o $@ $< $(BENCH_LIBS)
+build/bench/curlmulti: BENCH_LIBS := -lcurl
 build/bench/floor: BENCH_LIBS := -DHAVE_PCAP -lpcap
 bench: all bench-tools
 	@bench/bench.sh full
@@ -198,6 +200,8 @@ bench-smoke: all bench-tools
 	@bench/bench.sh smoke
 bench-serve: all bench-tools
 	@bench/serve.sh
+bench-replay: all bench-tools
+	@bench/replay.sh
 bench-live: all bench-tools
 	@bench/live.sh
 soak: all bench-tools
