@@ -26,6 +26,7 @@ struct crowd_seen {
 	unsigned listeners;
 	unsigned gets, streams;	/* that were asked for, and accepted */
 	unsigned ended;		/* streams, by the server, each time */
+	unsigned takeovers;	/* of them, together with the opening of another */
 	unsigned looping;	/* lineages that were ended and came back twice */
 	unsigned refused, untyped, unanswered;
 	unsigned status;	/* of the last refusal */

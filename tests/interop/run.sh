@@ -2,7 +2,7 @@
 # Real clients against `mcpdiag serve`, and `mcpdiag probe` against real servers.
 #   tests/interop/run.sh [PEER...]    conformance ts ts2 inspector sse resume
 #                                     python go rust client probe_ts
-#                                     probe_python; no PEER means all
+#                                     probe_python probe_go; no PEER means all
 # Prints "ok - peer: what" or "not ok - peer: what", "skip: peer: why" where a
 # toolchain or its registry is absent, and "N passed, N failed, N skipped" as
 # its last line.  Exit status 1 when one failed.
@@ -390,7 +390,22 @@ peer_probe_python()
 	done
 }
 
-ALL="conformance ts ts2 inspector sse resume python go rust client probe_ts probe_python"
+go_server_build()
+{
+	cp "$HERE/go_server/main.go" . && go mod init go_server &&
+	    go get "github.com/modelcontextprotocol/go-sdk@$GO" && go mod tidy && go build .
+}
+
+peer_probe_go()
+{
+	have "probe go $GO" go || return
+	installed "probe go $GO" go_server "$GO $(cksum <"$HERE/go_server/main.go")" \
+	    go_server_build || return
+	probed "probe go $GO" "Go SDK, no event store" "$D/go_server/go_server" none
+	probed "probe go $GO store" "Go SDK, an event store" "$D/go_server/go_server" store
+}
+
+ALL="conformance ts ts2 inspector sse resume python go rust client probe_ts probe_python probe_go"
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $ALL
 for one; do

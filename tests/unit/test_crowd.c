@@ -15,7 +15,7 @@ on_done(void *arg)
 		loop_stop(loop);
 }
 
-/* retry is 100 ms, and a second is ten rounds. */
+/* retry is 200 ms, so that two seconds are ten rounds. */
 static const struct row {
 	enum chan_policy policy;
 	const char *fault, *client;
@@ -23,14 +23,15 @@ static const struct row {
 	enum probe_verdict verdict;
 	const char *say;
 } rows[] = {
-	{ CHAN_REPLACE, NULL, "eventsource", 2, PROBE_FAULT, "again and again" },
-	{ CHAN_REPLACE_ALL, NULL, "eventsource", 1, PROBE_FAULT, "again and again" },
+	{ CHAN_REPLACE, NULL, "eventsource", 2, PROBE_FAULT, "they are ended" },
+	{ CHAN_REPLACE_ALL, NULL, "eventsource", 1, PROBE_FAULT, "they are ended" },
 	{ CHAN_SHADOW_PROMOTE, NULL, "eventsource", 2, PROBE_OK, "stay open" },
 	{ CHAN_SHADOW_PROMOTE, NULL, "eventsource", 8, PROBE_OK, "stay open" },
 	{ CHAN_SHADOW_EMPTY, NULL, "eventsource", 1, PROBE_FAULT, "one of them" },
 	{ CHAN_SHADOW_EMPTY, NULL, "ts-1.32", 1, PROBE_OK, "stay open" },
 	{ CHAN_REPLACE, NULL, "ts-1.32", 1, PROBE_OK, "stay open" },
-	{ CHAN_REPLACE_ALL, NULL, "ts-1.23", 1, PROBE_FAULT, "again and again" },
+	{ CHAN_REPLACE_ALL, NULL, "ts-1.23", 1, PROBE_FAULT, "they are ended" },
+	{ CHAN_SHADOW_PROMOTE, "finite-get", "eventsource", 3, PROBE_FAULT, "some of them" },
 	{ CHAN_CONFLICT, NULL, "eventsource", 2, PROBE_OK, "do not come back" },
 	{ CHAN_SHADOW_PROMOTE, "finite-get", "ts-1.32", 1, PROBE_FAULT, "one of them" },
 	{ CHAN_SHADOW_PROMOTE, "refuse-get=405", "ts-1.32", 1, PROBE_OK, "none is accepted" },
@@ -48,12 +49,12 @@ policies(void **state)
 	loop = loop_new(&em);
 	for (size_t i = 0; i < N_ROWS(rows); i++) {
 		struct crowd_opts co = { .client = clients_find(rows[i].client),
-			.listeners = rows[i].listeners, .duration = 1500 * NS_MS,
+			.listeners = rows[i].listeners, .duration = 2 * NS_S,
 			.tool = "emit" };
 		struct mcpd_opts mo;
 
 		mcpd_opts_init(&mo, rows[i].policy);
-		mo.channel.retry_ms = 100;
+		mo.channel.retry_ms = 200;
 		if (rows[i].fault)
 			assert_int_equal(fault_set(&mo.faults, str_c(rows[i].fault), &em), 0);
 		m[i] = mcpd_new(loop, &mo, &em);
