@@ -223,8 +223,12 @@ put_server(struct out *o, const struct probe_server *v, const char *url)
 static void
 put_likeness(struct out *o, const struct probe *p)
 {
-	unsigned ks[64], ns[64], n = candidates(p, ks, ns, 64);
+	unsigned ks[64], ns[64], n = candidates(p, ks, ns, 64), known = 0;
 
+	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++)
+		known += judged(p, id).outcome != 0;
+	if (known < AGREE)
+		return;
 	if (n == 0) {
 		out_c(o, "No known server does the same in all of these.\n");
 		return;

@@ -183,7 +183,11 @@ begin(struct act *a)
 		if (!v->legacy && !v->modern)
 			ask(a, st->stream, "GET", NULL, STR_NONE, STR_NONE, 0);
 		break;
-	case OP_NEED_ID: case OP_WAIT_END: case OP_WAIT_RESPONSE: case OP_IDLE:
+	case OP_IDLE:
+		/* Those at the opening keep nothing alive. */
+		a->streams[st->stream].p.comments = 0;
+		break;
+	case OP_NEED_ID: case OP_WAIT_END: case OP_WAIT_RESPONSE:
 	case OP_IF_REFUSED: case OP_END:
 		break;
 	}

@@ -60,7 +60,7 @@ static const struct script scripts[PROBE_N] = {
 	    { SESSION, DO(OP_DEAD, 0), DO(OP_PING, P), GET(A) } },
 	[PROBE_IDLE] = { PROBE_IDLE, "idle",
 	    "a GET on which nothing happens", false,
-	    { SESSION, GET(A), DO(OP_IDLE, A) } },
+	    { SESSION, GET(A), DO(OP_WAIT_END, A), DO(OP_IDLE, A) } },
 	[PROBE_MODERN_GET] = { PROBE_MODERN_GET, "modern-get",
 	    "GET in revision 2026-07-28", true,
 	    { DO(OP_MODERN_GET, A) } },

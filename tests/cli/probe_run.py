@@ -88,6 +88,17 @@ def listeners():
         ok("a client that resumes less does not loop", status == 0, out + err)
 
 
+def idle():
+    """comments, none, and a cut"""
+    for args, want, status in ((("--keepalive", "1"), "with comments", 0),
+                               (("--fault", "no-keepalive"), "without a comment", 0),
+                               (("--fault", "no-keepalive", "--fault", "idle-cut=1"),
+                                "it is ended", 1)):
+        with Server(*args) as s:
+            got, out, err = result(probe("--idle", "2", "--only", "idle", s.url))
+            ok(f"idle {args[1]}: {want}", got == status and want in out, f"{got} {out} {err}")
+
+
 def interrupted():
     """^C ends with what is known"""
     with Server("--policy", "replace", "--events", "-", quiet=True) as s:
@@ -218,5 +229,5 @@ def odd_gets():
             ok(fault, got == status and want in " ".join(out.split()), f"{got} {out} {err}")
 
 
-tests(each_policy, without_messages, a_tool_that_is_none, listeners, interrupted, bad_targets,
+tests(each_policy, without_messages, a_tool_that_is_none, listeners, idle, interrupted, bad_targets,
       nobody, odd_gets)
