@@ -159,7 +159,8 @@ struct probe_opts {
 	const char *emit_args;	/* a JSON object */
 	ns_t idle;		/* 0: PROBE_IDLE is not run */
 	ns_t answer;		/* longest wait for an answer */
-	ns_t quiet;		/* how long nothing must happen to be nothing */
+	ns_t quiet;		/* how long nothing must happen to be nothing, at
+				 * least; more for a server that answers late */
 	ns_t total;		/* for all of it, without PROBE_IDLE */
 	uint64_t only;		/* set of 1 << enum probe_id */
 	struct client_opts client;

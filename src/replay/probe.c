@@ -7,6 +7,7 @@
 #include "probe_priv.h"
 
 #define BYE NS_S		/* for the DELETE at the end of a scenario */
+#define QUIET_MAX (2 * NS_S)	/* where the server is far or slow */
 #define NO_SUCH_ID "mcpdiag-no-such-event"
 #define NO_SUCH_SESSION "Mcp-Session-Id: 00000000-dead-4000-8000-6d6370646961"
 
@@ -211,7 +212,7 @@ emitted(struct act *a)
 		a->settling = true;
 		a->heard_then = a->heard_now;
 		loop_timer_set(a->settle, a->heard_now ? a->probe->o.quiet / 4 :
-		    a->probe->o.quiet);
+		    2 * a->probe->o.quiet);
 	}
 	return a->settled;
 }
@@ -282,6 +283,15 @@ learn(struct act *a)
 	struct probe_server *v = &a->probe->server;
 	const struct stream *s = &a->streams[HANDSHAKE];
 
+	/* What is quiet depends on how long an answer takes. */
+	if (s->p.head >= 0) {
+		ns_t quiet = 4 * (s->p.head - s->p.asked);
+
+		if (quiet > QUIET_MAX)
+			quiet = QUIET_MAX;
+		if (quiet > a->probe->o.quiet)
+			a->probe->o.quiet = quiet;
+	}
 	v->status = s->p.status;
 	v->end = s->p.how;
 	v->retry_ms = s->p.retry_ms;

@@ -120,11 +120,11 @@ def interrupted():
 class Bad:
     """A server that says what it is told to each connection, until closed."""
 
-    def __init__(self, say, hold=False, drip=None):
+    def __init__(self, say, hold=False, drip=None, tell=None):
         self.s = socket.create_server(("127.0.0.1", 0))
         self.port = self.s.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
-        self.say, self.hold, self.drip, self.open = say, hold, drip, []
+        self.say, self.hold, self.drip, self.tell, self.open = say, hold, drip, tell, []
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
@@ -138,8 +138,11 @@ class Bad:
 
     def serve(self, c):
         try:
-            while b"\r\n\r\n" not in c.recv(65536):
-                pass
+            got = b""
+            while b"\r\n\r\n" not in got:
+                got += c.recv(65536)
+            if self.tell:
+                self.tell(got)
             c.sendall(self.say)
             while self.drip:
                 c.sendall(self.drip)
@@ -212,6 +215,28 @@ def nobody():
     ok("no such name", status == 5 and out == "", f"{status} {err}")
 
 
+def old_transport():
+    """HTTP+SSE of 2024-11-05, and its other address"""
+    with Server("--legacy") as s:
+        status, out, err = result(probe(s.url.replace("/mcp", "/sse")))
+        ok("HTTP+SSE", status == 0 and "HTTP+SSE of 2024-11-05" in out, f"{status} {out} {err}")
+
+
+def far_away():
+    """headers of the user, and a token that is on no command line"""
+    seen = []
+    with Bad(answer("404 Not Found"), tell=seen.append) as b:
+        with open(f"{tmp}/token", "w", encoding="ascii") as f:
+            f.write("s3cret\nmore\n")
+        with open(f"{tmp}/headers", "w", encoding="ascii") as f:
+            f.write("X-A: 1\n\nX-B: 2\n")
+        result(probe("--bearer-file", f"{tmp}/token", "-H", f"@{tmp}/headers",
+                     "-H", "User-Agent: me", b.url))
+    head = seen[0].decode()
+    ok("headers", "Authorization: Bearer s3cret\r\n" in head and "X-A: 1\r\nX-B: 2" in head and
+       "User-Agent: me\r\n" in head and "mcpdiag/" not in head, head)
+
+
 def odd_gets():
     """initialize is well, and GETs are not"""
     for fault, want, status in (("refuse-get=405", "no standalone stream", 0),
@@ -230,4 +255,4 @@ def odd_gets():
 
 
 tests(each_policy, without_messages, a_tool_that_is_none, listeners, idle, interrupted, bad_targets,
-      nobody, odd_gets)
+      nobody, old_transport, far_away, odd_gets)
