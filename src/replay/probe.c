@@ -164,6 +164,7 @@ begin(struct act *a)
 		emit(a);
 		break;
 	case OP_DEAD:
+		(void)buf_adds(&a->real, buf_str(&a->session));
 		buf_clear(&a->session);
 		(void)buf_adds(&a->session, STR(NO_SUCH_SESSION));
 		break;
@@ -392,8 +393,11 @@ leave(struct act *a)
 		ask_drop(a, i);
 	loop_timer_clear(a->settle);
 	a->late = false;
-	if (a->session.n > 0 && a->script->id != PROBE_DELETE &&
-	    a->script->id != PROBE_DEAD_SESSION && !a->probe->stopping) {
+	if (a->script->id == PROBE_DEAD_SESSION) {
+		buf_clear(&a->session);
+		(void)buf_adds(&a->session, buf_str(&a->real));
+	}
+	if (a->session.n > 0 && a->script->id != PROBE_DELETE && !a->probe->stopping) {
 		ask(a, SPARE, "DELETE", NULL, STR_NONE, STR_NONE, ASK_SESSION);
 		loop_timer_set(a->timer, BYE);
 	} else {

@@ -327,6 +327,7 @@ ask_init(struct act *a)
 {
 	buf_init(&a->session, LINE_MAX_BYTES);
 	buf_init(&a->version, LINE_MAX_BYTES);
+	buf_init(&a->real, LINE_MAX_BYTES);
 	for (unsigned i = 0; i < STREAMS; i++)
 		stream_init(a, i);
 }
@@ -338,6 +339,7 @@ ask_fini(struct act *a)
 		stream_fini(&a->streams[i]);
 	buf_fini(&a->session);
 	buf_fini(&a->version);
+	buf_fini(&a->real);
 }
 
 /* Of 2026-07-28: what the headers repeat. */

@@ -87,6 +87,7 @@ struct act {
 	bool late, settled, settling, closing;
 	ns_t start;
 	struct buf session, version;	/* header lines */
+	struct buf real;	/* the real session, while another is named */
 	uint32_t next_id, replies;
 	struct probe_seen seen;
 	bool emitting, heard_now, heard_then, own, tool_failed;

@@ -235,6 +235,22 @@ is_known(const struct one *o, unsigned policy, bool emit)
 	}
 }
 
+/* rmcp begins a replay with the event of the cursor; ours after it. */
+static void
+replays(const struct one *o, unsigned policy)
+{
+	const struct probe_seen *resume = probe_seen(o->p, PROBE_RESUME);
+	const struct probe_seen *live = probe_seen(o->p, PROBE_RESUME_LIVE);
+
+	assert_int_equal(probe_judge(PROBE_RESUME, resume).verdict,
+	    policy == CHAN_SHADOW_PROMOTE ? PROBE_OK : PROBE_WARNING);
+	assert_int_equal(resume->s[PROBE_B].replayed, policy == CHAN_SHADOW_PROMOTE ? 1 :
+	    policy == CHAN_SHADOW ? 0 : 2);
+	/* all that came after the first event */
+	if (policy == CHAN_REPLACE || policy == CHAN_REPLACE_ALL)
+		assert_int_equal(live->s[PROBE_B].replayed, 2);
+}
+
 static void
 policies(void **state)
 {
@@ -247,7 +263,13 @@ policies(void **state)
 		begin(&all[i], i / 2, i % 2);
 	loop_run(loop);
 	for (unsigned i = 0; i < N_ROWS(all); i++) {
+		struct mcpd_stats st;
+
 		is_known(&all[i], i / 2, i % 2);
+		if (i % 2)
+			replays(&all[i], i / 2);
+		mcpd_stats(all[i].m, &st);
+		assert_int_equal(st.sessions, 0);
 		/* what was begun was ended */
 		for (unsigned id = 0; id < PROBE_N; id++) {
 			const struct probe_seen *s = probe_seen(all[i].p, id);
