@@ -345,7 +345,7 @@ conclude(struct act *a)
 		a->emitting = false;
 		return true;
 	case OP_DISCOVER:
-		v->modern = s->p.response && !s->error;
+		v->modern = s->p.response && !s->error && s->modern;
 		v->reached |= v->modern;
 		return true;
 	case OP_SSE_ONLY:

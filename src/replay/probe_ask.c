@@ -187,6 +187,8 @@ on_rpc(void *arg, const struct rpc_msg *m)
 static void
 message(struct stream *s)
 {
+	/* Some answer server/discover, and name older revisions only. */
+	s->modern |= str_find(buf_str(&s->data), STR("\"" MODERN "\"")) != SIZE_MAX;
 	rpc_reset(s->rpc);
 	if (rpc_feed(s->rpc, s->data.p, s->data.n) == 0)
 		(void)rpc_eof(s->rpc);

@@ -68,6 +68,7 @@ struct stream {
 	struct creq *req;	/* while it runs */
 	struct probe_stream p;
 	bool is_stream, json, get, over, error, endpoint;
+	bool modern;		/* it named that revision */
 	struct sse *sse;
 	struct rpc *rpc;
 	struct buf data;	/* of the event, or the JSON body */
