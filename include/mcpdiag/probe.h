@@ -61,6 +61,7 @@ enum probe_why {		/* why a scenario is not judged */
 	PROBE_NOT_CHOSEN,
 	PROBE_NOT_RUN,		/* interrupted, or out of time */
 	PROBE_NO_SESSION,	/* its handshake failed */
+	PROBE_STATELESS,	/* the server has no sessions */
 	PROBE_NO_ID,		/* no event id was seen to resume from */
 	PROBE_NO_STREAM,	/* the POST was answered without a stream */
 	PROBE_NOT_MODERN,	/* the server has no revision 2026-07-28 */

@@ -227,7 +227,8 @@ put_likeness(struct out *o, const struct probe *p)
 
 	for (unsigned id = PROBE_HANDSHAKE + 1; id < PROBE_N; id++)
 		known += judged(p, id).outcome != 0;
-	if (known < AGREE)
+	/* Of those without sessions none is known. */
+	if (known < AGREE || !probe_server(p)->session)
 		return;
 	if (n == 0) {
 		out_c(o, "No known server does the same in all of these.\n");

@@ -519,6 +519,8 @@ why_not(const struct probe *p, enum probe_id id)
 		return v->modern ? PROBE_JUDGED : PROBE_NOT_MODERN;
 	if (!v->legacy)
 		return PROBE_NOT_LEGACY;
+	if (!v->session && (id == PROBE_DELETE || id == PROBE_DEAD_SESSION))
+		return PROBE_STATELESS;
 	return id == PROBE_IDLE && p->o.idle == 0 ? PROBE_NOT_ASKED_FOR : PROBE_JUDGED;
 }
 

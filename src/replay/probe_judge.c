@@ -389,6 +389,7 @@ static const char *const whys[] = {
 	[PROBE_NOT_CHOSEN] = "not chosen",
 	[PROBE_NOT_RUN] = "not run",
 	[PROBE_NO_SESSION] = "no session could be begun",
+	[PROBE_STATELESS] = "the server has no sessions",
 	[PROBE_NO_ID] = "no event id was seen; with --emit-tool there may be one",
 	[PROBE_NO_STREAM] = "there was no stream to resume",
 	[PROBE_NOT_MODERN] = "the server has no revision 2026-07-28",
@@ -513,7 +514,6 @@ probe_judge(enum probe_id id, const struct probe_seen *seen)
 	}
 	if (a != PROBE_OPEN && a != PROBE_ENDED && a != PROBE_NOT_ASKED) {
 		none.say = "there is no GET stream";
-		none.note = "see two-gets";
 	} else {
 		none.say = "something else";
 		none.note = "no rule for it; -T json has what was seen";

@@ -2,7 +2,8 @@
 # Real clients against `mcpdiag serve`, and `mcpdiag probe` against real servers.
 #   tests/interop/run.sh [PEER...]    conformance ts ts2 inspector sse resume
 #                                     python go rust client probe_ts
-#                                     probe_python probe_go; no PEER means all
+#                                     probe_ts2 probe_python probe_go; no PEER
+#                                     means all
 # Prints "ok - peer: what" or "not ok - peer: what", "skip: peer: why" where a
 # toolchain or its registry is absent, and "N passed, N failed, N skipped" as
 # its last line.  Exit status 1 when one failed.
@@ -23,6 +24,7 @@ SUITE=0.1.16
 NODE22=22.23.3		# what the suite and the inspector need
 TS="1.23.1 1.29.0 1.32.2"
 TS2=2.4.0
+TS2_NODE=2.1.2
 INSPECTOR=2.12.0
 PYTHON="1.30.0 2.3.0"
 GO=v1.8.0
@@ -376,6 +378,21 @@ peer_probe_ts()
 	done
 }
 
+# Revision 2026-07-28: no fault, and nothing of it unknown.
+peer_probe_ts2()
+{
+	local peer="probe ts $TS2"
+	npm_peer "$peer" ts2_server "@modelcontextprotocol/server@$TS2" \
+	    "@modelcontextprotocol/node@$TS2_NODE" || return
+	local serve=(node "$HERE/ts2_server.mjs" "$D/ts2_server/node_modules")
+	start "$peer" || return
+	timeout 120 "${probe[@]}" --emit-tool emit --only modern-get,two-listens,listen-cut,header-mismatch \
+	    "$url" >"$tmp/probe" 2>"$tmp/client.err"
+	grep -q '^0 faults, 0 warnings, 4 ok, 0 unknown' "$tmp/probe"
+	verdict $? "$peer: $(sed -n '/ faults, /p' "$tmp/probe")"
+	stop "$peer"
+}
+
 peer_probe_python()
 {
 	local v py
@@ -405,7 +422,8 @@ peer_probe_go()
 	probed "probe go $GO store" "Go SDK, an event store" "$D/go_server/go_server" store
 }
 
-ALL="conformance ts ts2 inspector sse resume python go rust client probe_ts probe_python probe_go"
+ALL="conformance ts ts2 inspector sse resume python go rust"
+ALL="$ALL client probe_ts probe_ts2 probe_python probe_go"
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $ALL
 for one; do
