@@ -447,6 +447,7 @@ conclude(struct run *r)
 	r->report.url = r->target.url;
 	r->report.crowded = r->crowd != NULL;
 	r->report.client = r->c.client->name;
+	r->report.duration = r->c.duration;
 	if (r->crowd)
 		r->report.crowd = *crowd_seen(r->crowd);
 	/* Its connections are closed before the record is. */

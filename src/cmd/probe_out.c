@@ -318,6 +318,7 @@ static void
 put_crowd(struct out *o, const struct probe_report *r)
 {
 	struct probe_result j = crowd_judge(&r->crowd);
+	int64_t retry_ms = probe_server(r->probe)->retry_ms;
 	const struct finding *f;
 	uint32_t i = 0;
 
@@ -331,6 +332,10 @@ put_crowd(struct out *o, const struct probe_report *r)
 	out_fmt(o, "%*s%s: %u GETs, %u streams, %u ended, %u refused, %u messages\n", LEFT, "",
 	    r->client, r->crowd.gets, r->crowd.streams, r->crowd.ended, r->crowd.refused,
 	    r->crowd.messages);
+	if (retry_ms > 0 && 3 * retry_ms * NS_MS > r->duration)
+		out_fmt(o, "%*sthe server wants clients back after %lld s: --duration %lld "
+		    "shows more\n", LEFT, "", (long long)(retry_ms / 1000),
+		    (long long)(retry_ms * 3 / 1000 + 1));
 	while ((f = next_finding(r, &i)) != NULL) {
 		out_fmt(o, "%*s%s %s%s%s: ", LEFT, "", severity_name(f->severity), f->detector,
 		    f->variant ? "/" : "", f->variant ? f->variant : "");

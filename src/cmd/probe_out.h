@@ -13,6 +13,7 @@ struct probe_report {
 	bool crowded;			/* there were listeners, */
 	const char *client;		/* of that kind */
 	struct crowd_seen crowd;
+	ns_t duration;			/* and it was so long */
 	const struct timeline *timeline;	/* of all that was exchanged */
 	bool color;
 	unsigned width;

@@ -66,7 +66,10 @@ column_got(enum matrix_column m, const struct probe_seen *all, bool *takes)
 static bool
 asked(enum matrix_column m, const struct probe_seen *all)
 {
-	return all[columns[m].id].s[columns[m].slot].answer != PROBE_NOT_ASKED;
+	enum probe_answer a = all[columns[m].id].s[columns[m].slot].answer;
+
+	/* How long a client waits for a head is not in the table. */
+	return a != PROBE_NOT_ASKED && a != PROBE_SILENT;
 }
 
 const char *

@@ -16,7 +16,7 @@
 static bool
 emits(const struct act *a)
 {
-	return a->probe->o.emit_tool != NULL && !a->tool_failed;
+	return a->probe->o.emit_tool != NULL && !a->probe->tool_failed;
 }
 
 static struct str
@@ -205,10 +205,8 @@ emitted(struct act *a)
 		return true;
 	if (!call->p.response && !call->over)
 		return false;
-	if (call->error || !call->p.response) {
-		a->tool_failed = true;
+	if (call->error || !call->p.response)
 		return true;
-	}
 	if (!a->settling || (a->heard_now && !a->heard_then)) {
 		a->settling = true;
 		a->heard_then = a->heard_now;
@@ -342,6 +340,9 @@ conclude(struct act *a)
 	case OP_IF_REFUSED:
 		return !s->is_stream;
 	case OP_EMIT:
+		/* It is not asked again: each time might take as long. */
+		if (a->emitting && (a->streams[CALL].error || !a->streams[CALL].p.response))
+			a->probe->tool_failed = true;
 		a->emitting = false;
 		return true;
 	case OP_DISCOVER:
@@ -378,7 +379,7 @@ keep(struct act *a)
 		seen->s[PROBE_C] = a->streams[last].p;
 	}
 	seen->took = loop_mono(a->probe->loop) - a->start;
-	seen->tool = a->tool_failed ? PROBE_TOOL_FAILED : a->own ? PROBE_OWN_STREAM :
+	seen->tool = a->probe->tool_failed ? PROBE_TOOL_FAILED : a->own ? PROBE_OWN_STREAM :
 	    a->probe->o.emit_tool == NULL ? PROBE_NO_MESSAGES : PROBE_JUDGED;
 	a->probe->seen[a->script->id] = *seen;
 }

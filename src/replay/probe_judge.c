@@ -396,7 +396,7 @@ static const char *const whys[] = {
 	[PROBE_NOT_LEGACY] = "the server has no revision before 2026-07-28",
 	[PROBE_NOT_ASKED_FOR] = "takes long: --idle SECONDS asks for it",
 	[PROBE_OWN_STREAM] = "the tool's messages come on the stream of its own POST",
-	[PROBE_TOOL_FAILED] = "the tool that should emit was answered with an error",
+	[PROBE_TOOL_FAILED] = "the tool that should emit was answered with an error, or not at all",
 	[PROBE_NO_MESSAGES] = WHO,
 };
 

@@ -91,7 +91,7 @@ struct act {
 	struct buf real;	/* the real session, while another is named */
 	uint32_t next_id, replies;
 	struct probe_seen seen;
-	bool emitting, heard_now, heard_then, own, tool_failed;
+	bool emitting, heard_now, heard_then, own;
 	struct stream streams[STREAMS];
 };
 
@@ -103,7 +103,7 @@ struct probe {
 	void *arg;
 	struct act *act;
 	enum probe_id next;
-	bool stopping, over;
+	bool stopping, over, tool_failed;
 	struct loop_timer *turn, *total;
 	struct probe_server server;
 	struct probe_seen seen[PROBE_N];

@@ -284,6 +284,67 @@ policies(void **state)
 	loop_free(loop);
 }
 
+/* One probe of a server with that fault. */
+static void
+against(const char *fault, const char *tool, ns_t total)
+{
+	struct probe_opts po;
+	struct mcpd_opts mo;
+	struct errmsg em;
+
+	loop = loop_new(&em);
+	mcpd_opts_init(&mo, CHAN_SHADOW_PROMOTE);
+	assert_int_equal(fault_set(&mo.faults, str_c(fault), &em), 0);
+	all[0].m = mcpd_new(loop, &mo, &em);
+	probe_opts_init(&po);
+	po.url = mcpd_url(all[0].m);
+	po.emit_tool = tool;
+	po.quiet = 20 * NS_MS;
+	po.answer = 200 * NS_MS;
+	po.total = total;
+	all[0].p = probe_new(loop, &po, NULL, on_done, &all[0], &em);
+	probe_start(all[0].p);
+	loop_run(loop);
+}
+
+static void
+done_with(void)
+{
+	probe_free(all[0].p);
+	mcpd_free(all[0].m);
+	all[0] = (struct one){ 0 };
+	loop_free(loop);
+}
+
+static struct probe_result
+result(enum probe_id id)
+{
+	return probe_judge(id, probe_seen(all[0].p, id));
+}
+
+/* Heads that do not come, and tools that do not answer: every wait ends. */
+static void
+what_does_not_come(void **state)
+{
+	(void)state;
+	against("buffer=3600", NULL, 60 * NS_S);
+	assert_int_equal(probe_seen(all[0].p, PROBE_TWO_GETS)->s[PROBE_A].answer, PROBE_SILENT);
+	assert_int_equal(result(PROBE_TWO_GETS).verdict, PROBE_FAULT);
+	assert_int_equal(result(PROBE_RESUME).verdict, PROBE_UNKNOWN);
+	done_with();
+	against("drop-response", "emit", 60 * NS_S);
+	assert_int_equal(result(PROBE_TWO_GETS).verdict, PROBE_UNKNOWN);
+	assert_non_null(strstr(result(PROBE_TWO_GETS).note, "not at all"));
+	assert_int_equal(probe_seen(all[0].p, PROBE_TWO_GETS)->emitted, 1);
+	assert_int_equal(probe_seen(all[0].p, PROBE_RESUME)->emitted, 0);
+	done_with();
+	/* and so does the whole */
+	against("no-keepalive", NULL, 100 * NS_MS);
+	assert_int_equal(probe_seen(all[0].p, PROBE_HEADER_MISMATCH)->why, PROBE_NOT_RUN);
+	assert_int_equal(result(PROBE_TWO_GETS).outcome, OUT_BESIDE);
+	done_with();
+}
+
 static void
 on_first(void *arg, enum probe_id id)
 {
@@ -324,6 +385,7 @@ main(void)
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(what_is_not_judged),
 		cmocka_unit_test(policies),
+		cmocka_unit_test(what_does_not_come),
 		cmocka_unit_test(a_stop),
 	};
 
