@@ -2,8 +2,8 @@
 # Real clients against `mcpdiag serve`, and `mcpdiag probe` against real servers.
 #   tests/interop/run.sh [PEER...]    conformance ts ts2 inspector sse resume
 #                                     python go rust client probe_ts
-#                                     probe_ts2 probe_python probe_go; no PEER
-#                                     means all
+#                                     probe_ts2 probe_python probe_go probe_rmcp;
+#                                     no PEER means all
 # Prints "ok - peer: what" or "not ok - peer: what", "skip: peer: why" where a
 # toolchain or its registry is absent, and "N passed, N failed, N skipped" as
 # its last line.  Exit status 1 when one failed.
@@ -28,7 +28,8 @@ TS2_NODE=2.1.2
 INSPECTOR=2.12.0
 PYTHON="1.30.0 2.3.0"
 GO=v1.8.0
-# rmcp: rmcp_client/Cargo.toml
+# rmcp: the client is in rmcp_client/Cargo.toml; servers
+RMCP="0.15.0 0.17.0 1.8.0"
 
 passed=0 failed=0 skipped=0
 mkdir -p "$D" || exit 2
@@ -422,8 +423,31 @@ peer_probe_go()
 	probed "probe go $GO store" "Go SDK, an event store" "$D/go_server/go_server" store
 }
 
+rmcp_server_build()		# rmcp_server_build VERSION, in the folder
+{
+	cp -r "$HERE/rmcp_server/." . && sed -i "s/=VERSION/=$1/" Cargo.toml &&
+	    cargo build --quiet && mv target/debug/rmcp_server . && rm -r target
+}
+
+peer_probe_rmcp()
+{
+	local v peer what
+	for v in $RMCP; do
+		peer="probe rmcp $v"
+		have "$peer" cargo || continue
+		installed "$peer" "rmcp-$v" "$v $(cat "$HERE"/rmcp_server/Cargo.toml \
+		    "$HERE"/rmcp_server/src/*.rs | cksum)" rmcp_server_build "$v" || continue
+		case $v in
+		0.15.*) what="rmcp 0.13-0.16: replace" ;;
+		0.17.*) what="rmcp 0.17-1.4: shadow-replay" ;;
+		*) what="rmcp 1.5-3.1: shadow-empty" ;;
+		esac
+		probed "$peer" "$what" "$D/rmcp-$v/rmcp_server"
+	done
+}
+
 ALL="conformance ts ts2 inspector sse resume python go rust"
-ALL="$ALL client probe_ts probe_ts2 probe_python probe_go"
+ALL="$ALL client probe_ts probe_ts2 probe_python probe_go probe_rmcp"
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $ALL
 for one; do
