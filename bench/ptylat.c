@@ -221,15 +221,14 @@ main(int argc, char **argv)
 	double begun = now(), warm = 500, idle = 0, after = 0, first, text, used;
 	bool keep_stdin = false, bad = false;
 	int tries = 100, opt, paints;
-	unsigned w, h;
+	char *x;
 
 	while ((opt = getopt(argc, argv, "+s:n:k:w:i:a:t:o:p")) != -1) {
 		switch (opt) {
 		case 's':
-			bad |= sscanf(optarg, "%ux%u", &w, &h) != 2;
-			if (!bad)
-				size = (struct winsize){ .ws_col = (unsigned short)w,
-					.ws_row = (unsigned short)h };
+			size.ws_col = (unsigned short)strtoul(optarg, &x, 10);
+			bad |= *x != 'x';
+			size.ws_row = (unsigned short)strtoul(*x ? x + 1 : x, NULL, 10);
 			break;
 		case 'n': tries = (int)strtol(optarg, NULL, 10); break;
 		case 'k': in_turn = optarg; break;

@@ -110,6 +110,7 @@ nginx_start()
 	}
 	END
 	nginx -p "$D" -c "$D/nginx.conf" >/dev/null 2>&1 &
+	# shellcheck disable=SC2034 # for who sourced this
 	nginx=$!
 }
 
