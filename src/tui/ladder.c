@@ -421,8 +421,32 @@ stream_end(struct ladder_row *r, const struct ev *e)
 		(void)buf_fmt(&r->text, ", %u keep-alive%s", comments, comments == 1 ? "" : "s");
 }
 
+/* The change of owner that an event makes; NULL: it tells no more than a role. */
+static const struct change *
+change_of(const struct ladder *l, const struct ev *e)
+{
+	const struct changes *c = l->changes;
+	uint32_t lo = 0, hi = c ? c->n : 0;
+
+	if (e->u.owner.to != EV_PRESUMED &&
+	    (e->u.owner.to != EV_PRIMARY || e->u.owner.from == EV_PRESUMED))
+		return NULL;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->all[mid].pkt < e->pkt)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; c && lo < c->n && c->all[lo].pkt == e->pkt; lo++)
+		if (c->all[lo].to == e->stream)
+			return &c->all[lo];
+	return NULL;
+}
+
 static void
-owner(struct ladder_row *r, const struct ev *e)
+owner(const struct ladder *l, struct ladder_row *r, const struct ev *e)
 {
 	static const struct {
 		enum glyph glyph;
@@ -438,10 +462,19 @@ owner(struct ladder_row *r, const struct ev *e)
 		[EV_CLOSED] = { GLYPH_CLOSED, STYLE_DIM, "is closed" },
 	};
 	uint32_t cause = e->u.owner.cause;
+	const struct change *change = change_of(l, e);
 
 	r->way = LADDER_NOTE;
 	r->glyph = roles[e->u.owner.to].glyph;
 	r->style = roles[e->u.owner.to].style;
+	if (change) {
+		if (change_kind(l->timeline, change) == CHANGE_TAKEOVER) {
+			r->glyph = GLYPH_TAKEOVER;
+			r->style = STYLE_WARNING;
+		}
+		change_text(l->timeline, change, &r->text);
+		return;
+	}
 	stream_name(&r->text, e);
 	(void)buf_fmt(&r->text, " %s", roles[e->u.owner.to].text);
 	if (e->u.owner.from != EV_CLOSED)
@@ -605,7 +638,7 @@ ladder_row(const struct ladder *l, uint64_t row, struct ladder_row *r)
 		comment(l, r, e);
 		break;
 	case EV_OWNER:
-		owner(r, e);
+		owner(l, r, e);
 		break;
 	case EV_CONN_END:
 		conn_end(r, e);

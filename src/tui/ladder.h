@@ -5,6 +5,7 @@
 #ifndef LADDER_H
 #define LADDER_H
 
+#include "changes.h"
 #include "view.h"
 
 #define LADDER_NEAR 16		/* items of the session that are looked at to
@@ -16,6 +17,7 @@ struct ladder {
 	uint32_t session;
 	bool detail;		/* keep-alives, ends, connections, too */
 	uint64_t limit;		/* nothing newer than this item; 0: all */
+	const struct changes *changes;	/* of owner, for the words; or NULL */
 };
 
 enum ladder_way { LADDER_C2S, LADDER_S2C, LADDER_NOTE };

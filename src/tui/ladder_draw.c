@@ -118,13 +118,17 @@ ladder_draw(struct tui *t, struct grid *g, struct area a, int y,
 static void
 print_one(struct tui *t, uint32_t session, bool detail, struct buf *out)
 {
-	struct ladder l = { tui_store(t), tui_timeline(t), session, detail, 0 };
+	struct changes changes = { 0 };
+	struct ladder l = { tui_store(t), tui_timeline(t), session, detail, 0, &changes };
+	const struct tl_session *ts = timeline_session_n(l.timeline, session);
 	struct area a = { 0, 0, 1, PRINT_W };
 	uint64_t forgot = store_session_forgot(l.store, session);
 	struct ladder_row r;
 	ns_t previous = 0;
 	struct grid g;
 
+	if (ts)
+		changes_fill(&changes, l.timeline, ts);
 	grid_init(&g, PRINT_W, 1, false);
 	buf_init(&r.text, 4096);
 	ladder_draw_head(t, &g, a, session);
@@ -145,6 +149,7 @@ print_one(struct tui *t, uint32_t session, bool detail, struct buf *out)
 	}
 	buf_fini(&r.text);
 	grid_fini(&g);
+	changes_fini(&changes);
 }
 
 static void

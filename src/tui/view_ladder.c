@@ -16,6 +16,7 @@ struct clue {			/* a packet that a finding points at */
 struct view_ladder {
 	struct view v;
 	struct ladder l;
+	struct changes changes;
 	uint64_t at, top;	/* rows; 0: not set yet */
 	uint32_t pkt;		/* where the cursor is wanted; 0: no more */
 	uint64_t marks[2];
@@ -380,6 +381,8 @@ ladder_view_event(struct view *v, const struct ev *e)
 	struct view_ladder *s = (struct view_ladder *)v;
 
 	s->stale |= e->type == EV_FINDING;
+	if (e->type == EV_OWNER && e->session == s->l.session)
+		changes_event(&s->changes, s->l.timeline, e);
 }
 
 static bool
@@ -427,6 +430,7 @@ ladder_view_free(struct view *v)
 	struct view_ladder *s = (struct view_ladder *)v;
 
 	buf_fini(&s->row.text);
+	changes_fini(&s->changes);
 	free(s->clues);
 	free(s);
 }
@@ -461,10 +465,14 @@ struct view *
 view_ladder_new(struct tui *t, uint32_t session, uint32_t pkt)
 {
 	struct view_ladder *s = xcalloc(1, sizeof *s);
+	const struct tl_session *ts;
 
 	s->v = (struct view){ .ops = &ladder_ops, .tui = t, .session = session };
 	s->l = (struct ladder){ .store = tui_store(t), .timeline = tui_timeline(t),
-	    .session = session };
+	    .session = session, .changes = &s->changes };
+	ts = timeline_session_n(s->l.timeline, session);
+	if (ts)
+		changes_fill(&s->changes, s->l.timeline, ts);
 	s->pkt = pkt;
 	s->stale = true;
 	if (pkt)

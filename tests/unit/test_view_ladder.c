@@ -147,6 +147,25 @@ test_stateless(void **state)
 	fix_fini(&f);
 }
 
+/* A change of owner is told in the words of the session's screen, also when it
+ * comes while the ladder is open. */
+static void
+test_takeover(void **state)
+{
+	struct fix f;
+
+	(void)state;
+	start(&f, 100, 40, 57);
+	assert_true(fix_shows(&f, "GET #5 took over, #2 ended 0.6 ms later"));
+	fix_fini(&f);
+	fix_init(&f, 100, 40);
+	tui_push(f.tui, view_ladder_new(f.tui, 1, 0));
+	fix_play(&f, LEAPFROG, 0);
+	fix_keys(&f, "/#5 took over\n");
+	assert_true(on(&f, "GET #5 took over, #2 ended 0.6 ms later"));
+	fix_fini(&f);
+}
+
 static void
 test_detail(void **state)
 {
@@ -387,6 +406,7 @@ main(void)
 		cmocka_unit_test(test_moving),
 		cmocka_unit_test(test_opening),
 		cmocka_unit_test(test_stateless),
+		cmocka_unit_test(test_takeover),
 		cmocka_unit_test(test_detail),
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_marks),
