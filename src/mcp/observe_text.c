@@ -162,13 +162,17 @@ string_len(const char *p, size_t n)
 	}
 }
 
+/* White space at p; in an event block the next line's "data:", too. */
 static size_t
 spaces(const char *p, size_t n)
 {
 	size_t i = 0;
 
-	while (i < n && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n'))
+	while (i < n && (p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '\n')) {
 		i++;
+		if (p[i - 1] == '\n' && n - i >= 5 && memcmp(p + i, "data:", 5) == 0)
+			i += 5;
+	}
 	return i;
 }
 
@@ -208,44 +212,39 @@ hide_json(const struct model *m, struct str in, struct buf *out)
 	(void)buf_add(out, in.p + from, in.n - from);
 }
 
-/* A line of an event stream, with its end. */
-static void
-hide_line(const struct model *m, struct str line, struct buf *out)
+/* Whether a line of an event block is data that is a URI: an endpoint. */
+static bool
+is_endpoint(struct str line)
 {
-	static const struct str data = { "data:", 5 };
 	struct str v;
-	size_t n = line.n;
 
-	if (!str_pre(line, data)) {
-		(void)buf_adds(out, line);
-		return;
-	}
-	while (n && (line.p[n - 1] == '\n' || line.p[n - 1] == '\r'))
-		n--;
-	v = str_of(line.p + 5, n - 5);
-	(void)buf_adds(out, data);
-	if (str_pre(str_trim(v), STR("/")) || str_ipre(str_trim(v), STR("http")))
-		model_target(m, v, out);	/* an endpoint */
-	else
-		hide_json(m, v, out);
-	(void)buf_add(out, line.p + n, line.n - n);
+	if (!str_pre(line, STR("data:")))
+		return false;
+	v = str_trim(str_of(line.p + 5, line.n - 5));
+	return str_pre(v, STR("/")) || str_ipre(v, STR("http"));
 }
 
+/* The lines of an event block. */
 static void
 hide_lines(const struct model *m, struct str s, struct buf *out)
 {
-	size_t i = s.n && s.p[0] == '\n', n;	/* of a CRLF that was torn */
+	size_t i = s.n && s.p[0] == '\n';	/* of a CRLF that was torn */
+	size_t from = i;			/* lines that are not out yet */
 
-	for (; i < s.n; i += n) {
-		const char *p = s.p + i, *end = s.p + s.n;
+	while (i < s.n) {
+		size_t n = 0;
 
-		while (p < end && *p != '\n' && *p != '\r')
-			p++;
-		while (p < end && (*p == '\n' || *p == '\r'))
-			p++;
-		n = (size_t)(p - s.p) - i;
-		hide_line(m, str_of(s.p + i, n), out);
+		while (i + n < s.n && s.p[i + n] != '\n' && s.p[i + n] != '\r')
+			n++;
+		if (is_endpoint(str_of(s.p + i, n))) {
+			hide_json(m, str_of(s.p + from, i - from), out);
+			model_target(m, str_of(s.p + i, n), out);
+			from = i + n;
+		}
+		i += n + 1;
 	}
+	if (from < s.n)
+		hide_json(m, str_of(s.p + from, s.n - from), out);
 }
 
 /* A body that is no JSON: a form, or a text for a person.  `out` is empty. */

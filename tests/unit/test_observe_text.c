@@ -53,6 +53,11 @@ static const struct row {
 	    "request: GET /mcp HTTP/1.1|MCP-Protocol-Version: 2025-06-18|\n"
 	    "response: HTTP/1.1 200 OK|Content-Type: text/event-stream|\n"
 	    "sse: data: {\"password\":\"#H\"}\nsse: id: 2\n" },
+	{ "a secret on the line after its name",
+	    GET, SSE_HEAD "data: {\"secret\":\r\ndata: \"x\"}\r\nid: 1\n\n",
+	    "request: GET /mcp HTTP/1.1|MCP-Protocol-Version: 2025-06-18|\n"
+	    "response: HTTP/1.1 200 OK|Content-Type: text/event-stream|\n"
+	    "sse: data: {\"secret\":|data: \"#H\"}|id: 1\n" },
 	{ "an endpoint's session",
 	    "GET /sse HTTP/1.1\r\nHost: h\r\n\r\n", SSE_HEAD
 	    "event: endpoint\ndata: /m?sessionId=1\n\n",
