@@ -35,7 +35,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let _ = context.peer.notify_tool_list_changed().await;
-        Ok(from_value(json!({ "content": [] })).unwrap())
+        // 0.15 wants some content.
+        let text = json!({ "type": "text", "text": "emitted" });
+        Ok(from_value(json!({ "content": [text] })).unwrap())
     }
 }
 
