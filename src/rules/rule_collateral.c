@@ -252,7 +252,15 @@ event(void *arg, const struct ev *e)
 	step = gets_step(r->gets, e, &g);
 	if (step == STEP_NONE || g->session == 0)
 		return;
-	s = session(r, g->session);
+	if (step == STEP_ANSWERED && g->init && g->status / 100 == 2) {
+		on_initialized(r, g);
+		look(r, g);
+	}
+	/* Before its first GET nothing of a session matters. */
+	s = step == STEP_POSTED || step == STEP_ANSWERED ?
+	    (struct ct *)keeper_find(&r->sessions, g->session) : session(r, g->session);
+	if (s == NULL)
+		return;
 	switch (step) {
 	case STEP_ASKED: case STEP_POSTED:
 		s->back |= s->heir != 0;
@@ -268,16 +276,10 @@ event(void *arg, const struct ev *e)
 	case STEP_ENDED:
 		on_ended(r, s, g);
 		break;
-	case STEP_ANSWERED:
-		if (g->init && g->status / 100 == 2) {
-			on_initialized(r, g);
-			look(r, g);
-		}
-		break;
 	case STEP_DELETED:
 		s->deleted = g->request;
 		break;
-	case STEP_NONE: case STEP_LEFT:
+	case STEP_NONE: case STEP_LEFT: case STEP_ANSWERED:
 		break;
 	}
 }

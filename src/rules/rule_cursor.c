@@ -361,7 +361,7 @@ event(void *arg, const struct ev *e)
 			on_sse(s, e);
 		return;
 	}
-	if (step == STEP_NONE || g->session == 0)
+	if (step == STEP_NONE || step == STEP_ANSWERED || g->session == 0)
 		return;
 	s = session(r, g->session);
 	switch (step) {

@@ -605,7 +605,9 @@ event(void *arg, const struct ev *e)
 	}
 	if (step == STEP_NONE || step == STEP_POSTED || g->session == 0)
 		return;
-	s = session(r, g->session);
+	s = step == STEP_ANSWERED ? find(r, g->session) : session(r, g->session);
+	if (s == NULL)
+		return;
 	switch (step) {
 	case STEP_REFUSED:
 		on_refused(r, s, g);

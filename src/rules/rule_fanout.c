@@ -29,7 +29,6 @@ struct storm {				/* one session */
 	uint32_t *open, n_open, cap_open;
 	struct generation now, *seen;	/* MAX_SEEN at most */
 	uint32_t n_seen, cap_seen;	/* in a row, each larger than the last */
-	int64_t retry_ms;
 	struct at last_get;
 	bool torn;
 };
@@ -80,7 +79,6 @@ session(struct storms *r, uint32_t n)
 	if (s)
 		return s;
 	s = xcalloc(1, sizeof *s);
-	s->retry_ms = -1;
 	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
@@ -146,9 +144,10 @@ settle(struct storms *r, struct storm *s)
 }
 
 static ns_t
-window(const struct storm *s)
+window(struct storms *r, const struct storm *s)
 {
-	ns_t d = s->retry_ms >= 0 && s->retry_ms < 3600000 ? s->retry_ms * NS_MS : NS_S;
+	int64_t retry_ms = gets_retry_ms(r->gets, s->of.session);
+	ns_t d = retry_ms >= 0 && retry_ms < 3600000 ? retry_ms * NS_MS : NS_S;
 
 	return 2 * (d > TOGETHER ? d : TOGETHER);
 }
@@ -211,8 +210,11 @@ event(void *arg, const struct ev *e)
 		}
 		return;
 	}
-	s = session(r, e->session);
-	if (s->now.ends && e->t > s->now.end.t + window(s))
+	s = e->type == EV_REQUEST || (e->type == EV_STREAM && is_listener(e)) ?
+	    session(r, e->session) : (struct storm *)keeper_find(&r->sessions, e->session);
+	if (s == NULL)
+		return;
+	if (s->now.ends && e->t > s->now.end.t + window(r, s))
 		settle(r, s);
 	switch (e->type) {
 	case EV_REQUEST:
@@ -226,12 +228,8 @@ event(void *arg, const struct ev *e)
 	case EV_STREAM_END:
 		on_stream_end(s, e);
 		break;
-	case EV_SSE:
-		if (e->u.sse.retry_ms >= 0)
-			s->retry_ms = e->u.sse.retry_ms;
-		break;
 	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST_END: case EV_RESPONSE:
-	case EV_RESPONSE_END: case EV_SESSION: case EV_SESSION_END: case EV_COMMENT:
+	case EV_RESPONSE_END: case EV_SESSION: case EV_SESSION_END: case EV_COMMENT: case EV_SSE:
 	case EV_MESSAGE: case EV_OWNER: case EV_STALL: case EV_GAP: case EV_ANOMALY:
 	case EV_NOTE: case EV_FINDING: case EV_END: case EV_N_TYPES:
 		break;
@@ -254,7 +252,7 @@ const struct rule rule_fanout = {
 	.summary = "one stream that ends brings several new ones",
 	.reference = "mcpdiag-analyze(1), DETECTORS, reconnect-storm",
 	.wants = RULE_WANTS(EV_REQUEST) | RULE_WANTS(EV_STREAM) | RULE_WANTS(EV_STREAM_END) |
-	    RULE_WANTS(EV_SSE) | RULE_WANTS(EV_SESSION_END),
-	.skips = SKIP_POSTS | SKIP_PLAIN,
+	    RULE_WANTS(EV_SESSION_END),
+	.skips = SKIP_POSTS,
 	.new = new, .event = event, .end = end, .free = free_rule,
 };

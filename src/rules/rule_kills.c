@@ -278,7 +278,7 @@ event(void *arg, const struct ev *e)
 	enum step step = gets_step(r->gets, e, &g);
 	struct rk *s;
 
-	if (step == STEP_NONE || g->session == 0)
+	if (step == STEP_NONE || step == STEP_ANSWERED || g->session == 0)
 		return;
 	s = session(r, g->session);
 	switch (step) {

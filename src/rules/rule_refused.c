@@ -447,7 +447,11 @@ event(void *arg, const struct ev *e)
 		on_server(r, step, g);
 	if (g->session == 0)
 		return;
-	s = session(r, g->session);
+	/* Of POSTs nothing is kept but what becomes of GETs that were refused. */
+	s = step == STEP_POSTED || step == STEP_ANSWERED ?
+	    (struct rg *)keeper_find(&r->sessions, g->session) : session(r, g->session);
+	if (s == NULL)
+		return;
 	switch (step) {
 	case STEP_REFUSED:
 		on_refused(r, s, g);

@@ -210,8 +210,9 @@ initialize(c, "s1")
 c.ask(request(message("ping", 1), "POST", "/mcp?" + "a" * (10 << 20), "s1"))
 c.say(response('{"jsonrpc":"2.0","id":1,"result":{}}'))
 c.ask(request(message("ping", 2), sid="s1"))
-c.say(b"HTTP/1.1 200 " + b"A" * (10 << 20) + b"\r\nContent-Length: 36\r\n\r\n" +
-      b'{"jsonrpc":"2.0","id":1,"result":{}}')
+c.say(b"HTTP/1.1 200 " + b"A" * (10 << 20) +
+      b"\r\nContent-Type: application/json\r\nContent-Length: 36\r\n\r\n" +
+      b'{"jsonrpc":"2.0","id":2,"result":{}}')
 END
 hostile "10 MB that might be a method" 6 'no HTTP/1.x' 'rpc["response"] == 1' <<'END'
 c = connect()
