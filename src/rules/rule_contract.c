@@ -193,6 +193,13 @@ on_session(struct contract *c, const struct ev *e)
 		s->revs = revs_of(e->u.session.revision, &modern);
 }
 
+/* Of a head that a limit has cut nobody knows what it lacks. */
+static uint32_t
+cut(const struct contract *c, const struct ev *e)
+{
+	return e->pkt && e->conn == c->cut_conn && e->pkt == c->cut_pkt ? EVF_HEAD_LOST : 0;
+}
+
 /* What was asked and given on a session that ended long ago matters no more. */
 static void
 on_session_end(struct contract *c, const struct ev *e)
@@ -232,7 +239,7 @@ on_request(struct contract *c, const struct ev *e)
 	x->x = e->x;
 	x->session = e->session;
 	x->conn = e->conn;
-	x->flags = e->flags;
+	x->flags = e->flags | cut(c, e);
 	x->retry_ms = -1;
 	x->requested = (struct at){ e->t, e->pkt };
 	if (a) {
@@ -292,7 +299,7 @@ on_response(struct contract *c, struct cx *x, const struct ev *e)
 {
 	struct cs *s;
 
-	x->flags |= e->flags;
+	x->flags |= e->flags | cut(c, e);
 	x->head = (struct at){ e->t, e->pkt };
 	x->status = e->u.resp.status;
 	x->event_stream = e->u.resp.event_stream;
@@ -418,6 +425,12 @@ event(void *arg, const struct ev *e)
 	case EV_SESSION:
 		on_session(c, e);
 		return;
+	case EV_ANOMALY:
+		if (str_eq(e->u.note.name, STR("limit"))) {
+			c->cut_conn = e->conn;
+			c->cut_pkt = e->pkt;
+		}
+		return;
 	case EV_REQUEST:
 		on_request(c, e);
 		return;
@@ -429,8 +442,8 @@ event(void *arg, const struct ev *e)
 	case EV_SSE: case EV_MESSAGE:
 		break;
 	case EV_FILE: case EV_CONN: case EV_CONN_END: case EV_REQUEST_END: case EV_COMMENT: case EV_OWNER:
-	case EV_STALL: case EV_GAP: case EV_ANOMALY: case EV_NOTE: case EV_FINDING:
-	case EV_END: case EV_N_TYPES:
+	case EV_STALL: case EV_GAP: case EV_NOTE: case EV_FINDING: case EV_END:
+	case EV_N_TYPES:
 		return;
 	}
 	if ((x = find(c, e->x)) == NULL)
@@ -457,6 +470,7 @@ const struct rule rule_contract = {
 	.reference = "mcpdiag-analyze(1), DETECTORS, contract",
 	.remark = true,
 	.wants = RULE_WANTS(EV_SESSION) |
+	    RULE_WANTS(EV_ANOMALY) |
 	    RULE_WANTS(EV_SESSION_END) |
 	    RULE_WANTS(EV_REQUEST) |
 	    RULE_WANTS(EV_RESPONSE) |

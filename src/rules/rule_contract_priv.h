@@ -182,6 +182,7 @@ struct contract {
 	struct idtab told;		/* rule and server, of what was reported */
 	uint32_t n_told, n_early;	/* in the end; to who watches */
 	uint32_t ended[CT_ENDED], n_ended;	/* sessions, a ring */
+	uint32_t cut_conn, cut_pkt;	/* where a limit was met last */
 	ns_t now;
 };
 

@@ -467,7 +467,7 @@ judge(struct empty *r, struct ea *s, const struct due *d)
 	const struct got *g = &d->g;
 	enum resumed post = resumed(s, g);
 	bool empty = got_by_server(g) && g->end.t - g->head.t <= SHORT && g->data <= 1 &&
-	    !g->had_response;
+	    !g->had_response && !(g->flags & (EVF_UNDECODED | EVF_CUT));
 	bool beside = coupled(s, g);
 	struct loop *l;
 	bool was;
