@@ -51,6 +51,15 @@ move(struct str *s, char **to)
 	*to += s->n;
 }
 
+static int
+by_number(const void *a, const void *b)
+{
+	uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
+
+	return na < nb ? -1 : na > nb;
+}
+
+/* Sessions alike are put in order: there may be thousands, to be looked up. */
 static struct told_one *
 copy(const struct finding *f)
 {
@@ -72,6 +81,9 @@ copy(const struct finding *f)
 	if (f->sessions_alike)
 		memcpy(o->numbers + f->n_streams, f->alike,
 		    f->sessions_alike * sizeof *o->numbers);
+	if (f->sessions_alike)
+		qsort(o->numbers + f->n_streams, f->sessions_alike, sizeof *o->numbers,
+		    by_number);
 	o->f.streams = o->numbers;
 	o->f.alike = o->numbers + f->n_streams;
 	return o;
@@ -120,10 +132,8 @@ is_of(const struct finding *f, uint32_t session)
 {
 	if (session == 0 || f->session == session)
 		return true;
-	for (uint32_t i = 0; i < f->sessions_alike; i++)
-		if (f->alike[i] == session)
-			return true;
-	return false;
+	return f->sessions_alike && bsearch(&session, f->alike, f->sessions_alike,
+	    sizeof *f->alike, by_number) != NULL;
 }
 
 const struct finding *
@@ -133,4 +143,12 @@ told_get(const struct told *t, uint32_t session, uint32_t n)
 		if (is_of(&t->all[i]->f, session) && n-- == 0)
 			return &t->all[i]->f;
 	return NULL;
+}
+
+void
+told_count(const struct told *t, uint32_t session, uint32_t n[3])
+{
+	memset(n, 0, 3 * sizeof *n);
+	for (uint32_t i = 0; i < t->n; i++)
+		n[t->all[i]->f.severity] += is_of(&t->all[i]->f, session);
 }

@@ -21,5 +21,7 @@ void told_fini(struct told *);
 bool told_event(struct told *, const struct ev *);
 /* Of a session (or alike to it), 0: all; n-th from 0, NULL past the end. */
 const struct finding *told_get(const struct told *, uint32_t session, uint32_t n);
+/* How many of it there are, by enum severity. */
+void told_count(const struct told *, uint32_t session, uint32_t n[3]);
 
 #endif

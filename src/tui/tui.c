@@ -230,6 +230,12 @@ tui_finding(const struct tui *t, uint32_t session, uint32_t n)
 	return told_get(&t->told, session, n);
 }
 
+void
+tui_count_findings(const struct tui *t, uint32_t session, uint32_t n[3])
+{
+	told_count(&t->told, session, n);
+}
+
 const struct verdict *
 tui_verdict(const struct tui *t)
 {

@@ -66,6 +66,8 @@ bool tui_match(struct str text, struct str what);
 void tui_click(const struct tui *, int *y, int *x);
 /* Findings told so far, of a session or 0; n-th from 0, NULL past the end. */
 const struct finding *tui_finding(const struct tui *, uint32_t session, uint32_t n);
+/* How many of a session there are, by enum severity. */
+void tui_count_findings(const struct tui *, uint32_t session, uint32_t n[3]);
 /* What it all amounts to; NULL until the input has ended. */
 const struct verdict *tui_verdict(const struct tui *);
 /* Opens the ladder of the finding's session at its first evidence. */

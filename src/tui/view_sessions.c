@@ -83,12 +83,10 @@ passes(const struct sessions *s, const struct tl_session *t)
 static uint64_t
 badness(const struct tui *t, uint32_t session)
 {
-	const struct finding *f;
-	uint64_t n = 0;
+	uint32_t n[3];
 
-	for (uint32_t i = 0; (f = tui_finding(t, session, i)) != NULL; i++)
-		n += 1ULL << (20 * f->severity);
-	return n;
+	tui_count_findings(t, session, n);
+	return (uint64_t)n[SEV_ERROR] << 40 | (uint64_t)n[SEV_WARNING] << 20 | n[SEV_INFO];
 }
 
 static void
@@ -239,13 +237,12 @@ draw_badge(const struct tui *t, struct grid *g, int y, int x, uint32_t session)
 {
 	static const enum glyph glyphs[] = { GLYPH_INFO, GLYPH_WARNING, GLYPH_ERROR };
 	static const enum style styles[] = { STYLE_INFO, STYLE_WARNING, STYLE_ERROR };
-	const struct finding *f;
-	enum severity worst = SEV_INFO;
-	uint32_t n = 0;
+	enum severity worst;
+	uint32_t c[3], n;
 
-	for (; (f = tui_finding(t, session, n)) != NULL; n++)
-		if (f->severity > worst)
-			worst = f->severity;
+	tui_count_findings(t, session, c);
+	worst = c[SEV_ERROR] ? SEV_ERROR : c[SEV_WARNING] ? SEV_WARNING : SEV_INFO;
+	n = c[SEV_ERROR] + c[SEV_WARNING] + c[SEV_INFO];
 	if (n == 0)
 		return;
 	grid_glyph(g, y, x, styles[worst], glyphs[worst]);

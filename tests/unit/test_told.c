@@ -8,10 +8,10 @@ tell(struct told *t, const char *detector, const char *variant, uint32_t session
 {
 	static const uint32_t streams[] = { 3, 7 };
 	char text[64];
-	uint32_t alike[] = { 100 + session };
+	uint32_t alike[] = { 300 + session, 200 + session, 100 + session };
 	struct finding f = { .detector = detector, .variant = variant, .severity = sev,
 	    .session = session, .streams = streams, .n_streams = 2, .alike = alike,
-	    .sessions_alike = flags & EVF_FINAL ? 1 : 0, .n_evidence = 1, .n_facts = 2 };
+	    .sessions_alike = flags & EVF_FINAL ? 3 : 0, .n_evidence = 1, .n_facts = 2 };
 	struct ev e = { .type = EV_FINDING, .flags = flags, .session = session };
 	bool changed;
 
@@ -59,6 +59,7 @@ static void
 test_final(void **state)
 {
 	struct told t = { 0 };
+	uint32_t n[3];
 
 	(void)state;
 	assert_true(tell(&t, "leapfrog", NULL, 1, SEV_ERROR, "a", 0));
@@ -69,7 +70,15 @@ test_final(void **state)
 	assert_int_equal(t.n_severity[SEV_ERROR], 0);
 	assert_int_equal(t.n_severity[SEV_WARNING], 2);
 	assert_true(str_eq(told_get(&t, 101, 1)->title, STR("d")));
+	assert_true(str_eq(told_get(&t, 301, 0)->title, STR("c")));
 	assert_null(told_get(&t, 102, 0));
+	told_count(&t, 201, n);
+	assert_int_equal(n[SEV_WARNING], 2);
+	assert_int_equal(n[SEV_ERROR], 0);
+	told_count(&t, 202, n);
+	assert_int_equal(n[SEV_WARNING], 0);
+	told_count(&t, 0, n);
+	assert_int_equal(n[SEV_WARNING], 2);
 	told_fini(&t);
 }
 
