@@ -2,7 +2,8 @@
 usage: replay.py pings FILE N              one client, N pings one after the other
        replay.py listeners FILE N SECONDS  N clients, each with a GET that stays
        replay.py paced FILE N RATE SECONDS N clients, RATE pings a second in all
-       replay.py run COMMAND...            runs it with -T json: NAME=VALUE"""
+       replay.py run COMMAND...            runs it, prints NAME=VALUE; it writes
+                                           JSON of replay or of analyze"""
 import json
 import os
 import subprocess
@@ -94,9 +95,10 @@ def run(*command):
     _, status, used = os.wait4(p.pid, 0)
     wall = time.monotonic() - start
     d = json.loads(text)
+    analysis = d.get("analysis", d)
     live = [x for x in d.get("exchanges", []) if "live" in x]
     late = sorted(x["live"]["sent"] - x["live"]["due"] for x in live if x["at"] >= 1)
-    streams = [s["opened"] for s in d["analysis"]["streams"] if s["kind"] == "standalone"]
+    streams = [s["opened"] for s in analysis["streams"] if s["kind"] == "standalone"]
     bad = sum(x["live"]["status"] not in (200, 202) for x in live)
     print(f"status={os.waitstatus_to_exitcode(status)} wall={wall:.6f} "
           f"cpu={used.ru_utime + used.ru_stime:.6f} rss={used.ru_maxrss} "
@@ -104,7 +106,7 @@ def run(*command):
           f"open={max(streams, default=0):.6f} "
           f"p99={late[int(len(late) * .99)] if late else 0:.6f} "
           f"max={late[-1] if late else 0:.6f} "
-          f"requests={d['analysis']['counts']['http_exchanges']}")
+          f"requests={analysis['counts']['http_exchanges']}")
 
 
 {"pings": lambda f, n: pings(f, int(n)),

@@ -78,17 +78,27 @@ fast()
 	    "$(sort -n "$D/ratios" | head -n 1)-$(sort -n "$D/ratios" | tail -n 1); CPU of a request $(calc 0 "1e6 * $(field cpu "$ours") / $(field requests "$ours")") and $(calc 0 "1e6 * $(field cpu "$bare") / 64000") us"
 }
 
-# listen ID N OPEN_MS AIM_MS
+analyze() { line=$(python3 bench/replay.py run "$BIN" analyze -T json "$@" 2>"$D/err"); }
+
+# listen ID N OPEN_MS AIM_MS: what the analysis takes for as many is not the
+# listeners', and is told apart.
 listen()
 {
-	local few wrong=
-	replay --client eventsource --sessions 100 "$D/one"
+	local few all rest wrong=
+	replay --client eventsource --sessions 100 -w "$D/few" "$D/one"
 	few=$(f rss)
-	replay --client eventsource --sessions "$2" "$D/one"
+	replay --client eventsource --sessions "$2" -w "$D/all" "$D/one"
+	all=$line
 	[ "$(f streams)" = "$2" ] || wrong="$(f streams) streams"
+	analyze "$D/few"
+	rest=$(f rss)
+	analyze "$D/all"
+	rest=$(calc 1 "($(f rss) - $rest) / ($2 - 100)")
+	line=$all
 	row "$1" "$2 listeners open" "$(calc 0 "$(f open) * 1000")" " ms" '<=' "$3" "$4" "" "$wrong"
 	[ "$1" = R2 ] || return
-	row "$1" "each" "$(calc 1 "($(f rss) - $few) / ($2 - 100)")" " KiB" '<=' 24 16 "what is known of them for the verdict, too"
+	row "$1" "each" "$(calc 1 "($(f rss) - $few) / ($2 - 100) - $rest")" " KiB" '<=' 24 16 \
+	    "and $rest for the verdict"
 }
 
 punctual()
@@ -102,7 +112,7 @@ punctual()
 
 header
 python3 bench/replay.py pings "$D/pings" 1000
-python3 bench/replay.py listeners "$D/one" 1 6
+python3 bench/replay.py listeners "$D/one" 1 15
 python3 bench/replay.py paced "$D/paced" 20 2000 5
 start
 fast
