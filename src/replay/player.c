@@ -6,6 +6,7 @@
 #include "mcpdiag/xmem.h"
 #include "player_priv.h"
 
+#define PATIENCE (NS_S)	/* for an id, once it is time */
 #define MAX_KEPT (256U << 20)	/* bytes of what the server said */
 
 void
@@ -133,7 +134,7 @@ blocker(const struct live *l)
 		return prev;
 	if (after && may_come(after) && !is_answered(after))
 		return after;
-	if (g && may_come(g) && !gave(g, x))
+	if (g && may_come(g) && !gave(g, x) && !l->goes_without)
 		return g;
 	if (a && may_come(a) && a->n_asked < x->asked)
 		return a;
@@ -178,9 +179,21 @@ wake(struct live *l)
 	}
 }
 
+/* Its time has come, and the id that it names was not given here so far. */
+static void
+stop_patience(struct live *l)
+{
+	if (!l->patient)
+		return;
+	l->patient = false;
+	l->player->n_gaps--;
+	loop_timer_clear(l->timer);
+}
+
 static void
 give_up(struct live *l, enum played why)
 {
+	stop_patience(l);
 	l->x.state = why;
 	wake(l);
 }
@@ -196,6 +209,12 @@ on_timer(void *arg)
 		p->n_gaps--;
 		make_ready(p, l);
 		player_progress(l);
+		return;
+	}
+	if (l->patient) {
+		stop_patience(l);
+		l->goes_without = true;
+		player_progress(of(p, l->x.plan->giver));
 		return;
 	}
 	if (l->x.state != PLAYED_RUNNING)
@@ -278,8 +297,14 @@ attempt(struct live *l)
 	if (b) {
 		l->next = b->waiters;
 		b->waiters = l;
+		if (b == of(p, l->x.plan->giver) && !l->patient && !l->goes_without) {
+			l->patient = true;
+			p->n_gaps++;
+			set_timer(l, PATIENCE);
+		}
 		return;
 	}
+	stop_patience(l);
 	no = hindrance(l);
 	if (no != PLAYED_DONE) {
 		give_up(l, no);

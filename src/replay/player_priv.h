@@ -17,6 +17,8 @@ struct live {			/* an exchange of the plan, in this run */
 	bool is_short;		/* a request that will have its answer soon */
 	bool leaves, leaving;	/* the timer is that of its leave; it is over */
 	bool gap_runs;		/* the timer is that of its gap */
+	bool patient;		/* or of its wait for an id, */
+	bool goes_without;	/* which did not come */
 	struct creq *req;
 	struct loop_timer *timer;	/* till it goes out; then till its answer
 					 * must be there, or till it is left */

@@ -209,6 +209,7 @@ script(void)
 
 static struct mini srv;
 static struct buf asked;
+static bool no_ids;
 static const char *always;	/* the answer to everything; NULL: as below */
 
 static void
@@ -232,6 +233,8 @@ on_request(void *arg, struct mini_conn *c, struct str q)
 	} else if (str_find(q, STR("\"initialize\"")) < q.n) {
 		say_json(c, "Mcp-Session-Id: live-session\r\n", "{\"jsonrpc\":\"2.0\","
 		    "\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\"}}");
+	} else if (str_pre(q, STR("GET")) && no_ids) {
+		mini_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n:\n\n");
 	} else if (str_pre(q, STR("GET"))) {
 		mini_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 		    "id: L1\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"ask\",\"method\":"
@@ -289,6 +292,42 @@ values_are_live(void **state)
 	assert_true(was_asked("Authorization: Bearer t\r\n"));
 	assert_true(was_asked("Accept: x/y\r\n"));
 	assert_false(was_asked("Accept: text/event-stream\r\n"));
+	buf_fini(&b);
+	player_free(p);
+	mini_fini(&srv);
+	buf_fini(&asked);
+}
+
+/* A stream that stays open and gives no id: the GET goes without one. */
+static void
+no_id_is_given(void **state)
+{
+	struct player *p;
+	struct buf b;
+
+	(void)state;
+	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
+	plan_response(plan, 1, T(1), 200, 0, 0);
+	plan_ended(plan, 1, T(1));
+	plan_request(plan, 2, T(2), "GET", NULL, NULL, NULL, NULL);
+	plan_response(plan, 2, T(3), 200, 1, 0);
+	plan_sse(plan, 2, 1, T(4), "c1");
+	plan_request(plan, 3, T(6), "GET", NULL, NULL, "c1", NULL);
+	plan_response(plan, 3, T(7), 200, 2, 0);
+	plan_request(plan, 4, T(8), "DELETE", NULL, NULL, NULL, NULL);
+	plan_response(plan, 4, T(9), 200, 0, 0);
+	plan_ended(plan, 4, T(9));
+	plan_make(plan, NULL);
+	assert_int_equal(plan_x(plan, 3)->giver, 2);
+	always = NULL;
+	no_ids = true;
+	p = play(serve());
+	no_ids = false;
+	buf_init(&b, 1 << 16);
+	outcome(p, &b);
+	assert_string_equal(b.p, "1:200 2:200s left 3:200s left 4:202 ");
+	assert_true(player_x(p, 3)->no_cursor);
+	assert_false(was_asked("Last-Event-ID"));
 	buf_fini(&b);
 	player_free(p);
 	mini_fini(&srv);
@@ -415,6 +454,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(captures),
 		TEST(values_are_live),
+		TEST(no_id_is_given),
 		cmocka_unit_test(bad_targets),
 		TEST(nobody_there),
 		TEST(endless_head),
