@@ -10,6 +10,7 @@
 enum matrix_column {
 	MATRIX_FIRST,		/* its first GET */
 	MATRIX_SECOND,		/* a GET while another one is open, or seems so */
+	MATRIX_EARLY,		/* a resume of a stream that the server thinks alive */
 	MATRIX_RESUME,		/* of a stream that was dropped */
 	MATRIX_ANSWERED,	/* of a POST's stream that was answered */
 	MATRIX_DEAD,		/* a GET of a session that is not */

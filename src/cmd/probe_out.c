@@ -254,20 +254,20 @@ used(enum matrix_column m, const struct probe_seen *all)
 	return false;
 }
 
-#define CELL 16
+#define CELL 14
 
 /* One line of the matrix, without blanks at its end. */
 static void
 put_cells(struct out *o, const char *left, const struct matrix_cell *cells, unsigned n,
     bool color)
 {
-	out_fmt(o, "%-12s", left);
+	out_fmt(o, "%-11s", left);
 	for (unsigned i = 0; i < n; i++) {
 		const char *c = cells[i].text;
 
 		out_fmt(o, " %s%s%s", color && cells[i].bad ? "\033[31m" : "", c,
 		    color && cells[i].bad ? "\033[0m" : "");
-		if (i + 1 < n)
+		if (i + 1 < n && strlen(c) < CELL)
 			out_fmt(o, "%*s", CELL - (int)strlen(c), "");
 	}
 	out_c(o, "\n");

@@ -10,6 +10,7 @@ static const struct {
 } columns[MATRIX_N] = {
 	[MATRIX_FIRST] = { "first GET", PROBE_TWO_GETS, PROBE_A, true, false },
 	[MATRIX_SECOND] = { "second GET", PROBE_TWO_GETS, PROBE_B, false, false },
+	[MATRIX_EARLY] = { "early resume", PROBE_RESUME_LIVE, PROBE_B, false, true },
 	[MATRIX_RESUME] = { "resume", PROBE_RESUME, PROBE_B, false, true },
 	[MATRIX_ANSWERED] = { "answered POST", PROBE_FINISHED_POST, PROBE_B, false, true },
 	[MATRIX_DEAD] = { "dead session", PROBE_DEAD_SESSION, PROBE_A, false, false },
@@ -100,10 +101,12 @@ told_retry(const struct probe_seen *all)
 
 static void
 put_retry(struct matrix_cell *c, const char *word, const struct client_row *row,
-    int64_t retry_ms)
+    int64_t retry_ms, bool fails)
 {
 	ns_t after = clients_delay(row, 0, retry_ms < 0 ? -1 : retry_ms * NS_MS);
-	bool grows = (row->growth > 1 || row->step > 0) && (retry_ms < 0 || !row->retry);
+	/* Streams that were accepted are no failures: the delay stays. */
+	bool grows = fails && (row->growth > 1 || row->step > 0) &&
+	    (retry_ms < 0 || !row->retry);
 
 	(void)snprintf(c->text, sizeof c->text, "%s %s%.3g s", word, grows ? "from " : "",
 	    (double)after / 1e9);
@@ -129,7 +132,8 @@ put_does(struct matrix_cell *c, const struct client_row *row, enum client_got g,
 		    row->on_idle == DOES_FAIL ? "fails" : "deaf");
 	else if (does == DOES_RETRY)
 		put_retry(c, "loops", row, g == GOT_END || g == GOT_TYPE ? retry_ms :
-		    row->growth > 1 || row->step > 0 ? -1 : retry_ms);
+		    row->growth > 1 || row->step > 0 ? -1 : retry_ms,
+		    g != GOT_END && g != GOT_TYPE);
 	else if (does == DOES_TRIES)
 		(void)snprintf(c->text, sizeof c->text, "%u tries, deaf",
 		    row->end_counts ? row->tries : row->tries + 1);
@@ -146,16 +150,16 @@ matrix_cell(const struct client_row *row, enum matrix_column m, const struct pro
 	/* Without a cursor there is nothing that such a client would resume. */
 	if (!asked(m, all) || (columns[m].cursor && !row->cursor) ||
 	    (m == MATRIX_ANSWERED && !row->answered) ||
-	    (m == MATRIX_RESUME && row->later[GOT_END] != DOES_RETRY))
+	    ((m == MATRIX_RESUME || m == MATRIX_EARLY) && row->later[GOT_END] != DOES_RETRY))
 		return c;
 	c.known = true;
 	g = column_got(m, all, &takes);
 	if (takes && row->later[GOT_END] == DOES_RETRY) {
 		c.bad = true;
-		put_retry(&c, "leapfrog", row, retry_ms);
+		put_retry(&c, "leapfrog", row, retry_ms, false);
 	} else if (takes) {
 		c.bad = true;
-		(void)snprintf(c.text, sizeof c.text, "one of two deaf");
+		(void)snprintf(c.text, sizeof c.text, "one deaf");
 	} else {
 		put_does(&c, row, g, columns[m].first, retry_ms);
 	}

@@ -14,8 +14,8 @@ static const struct row {
 	{ "eventsource", MATRIX_FIRST, PROBE_OPEN, PROBE_OPEN, -1, "listens", false },
 	{ "ts-1.32", MATRIX_FIRST, PROBE_405, PROBE_NOT_ASKED, -1, "goes without", false },
 	{ "python", MATRIX_FIRST, PROBE_405, PROBE_NOT_ASKED, -1, "2 tries, deaf", true },
-	{ "ts-1.32", MATRIX_FIRST, PROBE_PLAIN, PROBE_NOT_ASKED, -1, "loops from 1 s", true },
-	{ "ts-1.32", MATRIX_FIRST, PROBE_EMPTY, PROBE_NOT_ASKED, -1, "loops from 1 s", true },
+	{ "ts-1.32", MATRIX_FIRST, PROBE_PLAIN, PROBE_NOT_ASKED, -1, "loops 1 s", true },
+	{ "ts-1.32", MATRIX_FIRST, PROBE_EMPTY, PROBE_NOT_ASKED, -1, "loops 1 s", true },
 	{ "go", MATRIX_FIRST, PROBE_EMPTY, PROBE_NOT_ASKED, -1, "5 ends, fails", true },
 	{ "rmcp", MATRIX_FIRST, PROBE_EMPTY, PROBE_NOT_ASKED, 2500, "loops 2.5 s", true },
 	{ "java", MATRIX_FIRST, PROBE_400, PROBE_NOT_ASKED, -1, "new session", false },
@@ -23,10 +23,14 @@ static const struct row {
 	{ "ts-1.32", MATRIX_FIRST, PROBE_ENDED, PROBE_OPEN, 3000, "listens", false },
 	{ "ts-1.32", MATRIX_SECOND, PROBE_ENDED, PROBE_OPEN, 3000, "leapfrog 3 s", true },
 	{ "mcp-go", MATRIX_SECOND, PROBE_ENDED, PROBE_OPEN, 3000, "leapfrog 1 s", true },
-	{ "java", MATRIX_SECOND, PROBE_ENDED, PROBE_OPEN, 3000, "one of two deaf", true },
+	{ "java", MATRIX_SECOND, PROBE_ENDED, PROBE_OPEN, 3000, "one deaf", true },
 	{ "eventsource", MATRIX_SECOND, PROBE_OPEN, PROBE_409, 3000, "deaf", true },
 	{ "mcp-go", MATRIX_SECOND, PROBE_OPEN, PROBE_409, 3000, "loops 1 s", true },
 	{ "rmcp", MATRIX_SECOND, PROBE_OPEN, PROBE_409, 3000, "loops from 1 s", true },
+	{ "ts-1.32", MATRIX_EARLY, PROBE_ENDED, PROBE_OPEN, 3000, "leapfrog 3 s", true },
+	{ "ts-1.32", MATRIX_EARLY, PROBE_OPEN, PROBE_ENDED, -1, "loops 1 s", true },
+	{ "mcp-go", MATRIX_EARLY, PROBE_ENDED, PROBE_OPEN, 3000, NULL, false },
+	{ "java", MATRIX_EARLY, PROBE_ENDED, PROBE_OPEN, 3000, NULL, false },
 	/* of these only some ask */
 	{ "eventsource", MATRIX_ANSWERED, PROBE_OPEN, PROBE_EMPTY, 3000, "loops 3 s", true },
 	{ "ts-1.23", MATRIX_ANSWERED, PROBE_OPEN, PROBE_5XX, 3000, "2 tries, deaf", true },
@@ -52,6 +56,8 @@ cells(void **state)
 		all[PROBE_FINISHED_POST].s[PROBE_A].answer = r->old;
 		all[PROBE_FINISHED_POST].s[PROBE_B].answer = r->answer;
 		all[PROBE_RESUME].s[PROBE_B].answer = r->answer;
+		all[PROBE_RESUME_LIVE].s[PROBE_A].answer = r->old;
+		all[PROBE_RESUME_LIVE].s[PROBE_B].answer = r->answer;
 		c = matrix_cell(clients_find(r->client), r->m, all);
 		if (c.known != (r->text != NULL) || c.bad != r->bad ||
 		    strcmp(c.text, r->text ? r->text : "-") != 0)
