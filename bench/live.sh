@@ -364,7 +364,7 @@ busy_screen()
 		sleep 1
 		tcpreplay -q -i lo --preload-pcap --pps="$1" "$D/chat.pcap" >"$D/play" 2>&1
 	) &
-	on_terminal -o "$D/raw" -n "$2" -w 1500 -a "$3" "$BIN" watch -i lo
+	on_terminal -o "$D/raw" -t :8931 -n "$2" -w 1500 -a "$3" "$BIN" watch -i lo
 	wait
 	status=$(field status "$line")
 	tr -d '\r' <"$D/raw" | sed 's/\x1b[^A-Za-z]*[A-Za-z]//g' >"$D/out"

@@ -27,6 +27,7 @@
 #define QUIET 8			/* ms without a byte */
 #define PACE 130		/* ms in which a repaint of its own would come */
 #define GIVE_UP 1000
+#define QUIT 30000		/* ms for the report at the end */
 #define MAX_TRIES 10000
 
 struct pty {
@@ -171,7 +172,7 @@ finish(struct pty *p)
 {
 	int st = 0;
 
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < QUIT / 50; i++) {
 		if (!p->gone)
 			(void)!write(p->fd, "q", 1);
 		(void)take(p, 50);
