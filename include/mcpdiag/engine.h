@@ -15,6 +15,9 @@ void engine_free(struct engine *);
 void engine_event(struct engine *, const struct ev *);
 /* It is `now`, and no event says so. */
 void engine_tick(struct engine *, ns_t now);
+/* Memory is short: what rules keep of the sessions that came first is forgotten,
+ * about half of it. */
+void engine_shed(struct engine *);
 /* The n-th final finding (from 0), NULL past the end; after EV_END. */
 const struct finding *engine_finding(const struct engine *, uint32_t n);
 

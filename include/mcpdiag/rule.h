@@ -58,6 +58,8 @@ struct reader {
 void engine_wake(struct engine *, const struct rule *);
 /* To be called from a rule's or a reader's new(); stays the engine's. */
 void *engine_reader(struct engine *, const struct reader *);
+/* From new(), too: shed(arg) is called when memory is short, between events. */
+void engine_sheds(struct engine *, void (*shed)(void *), void *arg);
 
 /* What EV_SESSION events have said of a session: whether its server's
  * looks_like starts with `prefix`; whether it is a logical client only. */

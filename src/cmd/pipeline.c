@@ -244,6 +244,8 @@ mind_memory(struct pipeline *p)
 	for (int i = 0; i < 8 && (used = xmem_used()) > max; i++) {
 		flows_shed(p->flows, p->now);
 		model_shed(p->model);
+		evqueue_flush(p->queue);
+		engine_shed(p->engine);
 		if (!p->shed)
 			pipeline_note(p, "limit", "memory use reached --limit memory=; "
 			    "the longest idle connections and sessions are forgotten");
@@ -323,6 +325,8 @@ pipeline_event(struct pipeline *p, const struct ev *e)
 		return;
 	}
 	engine_event(p->engine, e);
+	p->work += PACKET_WORK;
+	mind_memory(p);
 }
 
 void

@@ -63,6 +63,11 @@ struct engine {
 	const struct reader *readers[MAX_READERS];
 	void *facts[MAX_READERS];
 	uint32_t n_readers;
+	struct {
+		void (*shed)(void *);
+		void *arg;
+	} *keeps;
+	uint32_t n_keeps, cap_keeps;
 	bool awake[MAX_RULES], woken;	/* woken: since hands were made */
 	struct hands hands[EV_N_TYPES + N_CLASSES];
 	struct hands torn[EV_N_TYPES];	/* of EVF_GAP, EVF_MIDSTREAM */
@@ -126,6 +131,21 @@ engine_reader(struct engine *e, const struct reader *reader)
 	e->readers[e->n_readers] = reader;
 	e->facts[e->n_readers++] = facts;
 	return facts;
+}
+
+void
+engine_sheds(struct engine *e, void (*shed)(void *), void *arg)
+{
+	e->keeps = xgrow(e->keeps, e->n_keeps, &e->cap_keeps, sizeof *e->keeps);
+	e->keeps[e->n_keeps].shed = shed;
+	e->keeps[e->n_keeps++].arg = arg;
+}
+
+void
+engine_shed(struct engine *e)
+{
+	for (uint32_t i = 0; i < e->n_keeps; i++)
+		e->keeps[i].shed(e->keeps[i].arg);
 }
 
 static void
@@ -246,6 +266,7 @@ engine_free(struct engine *e)
 	for (uint32_t i = 0; i < e->n_found; i++)
 		draft_free(e->found[i]);
 	free(e->found);
+	free(e->keeps);
 	idtab_fini(&e->software);
 	idtab_fini(&e->told);
 	seen_fini(&e->seen);

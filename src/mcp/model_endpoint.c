@@ -15,7 +15,7 @@ drop_pending(struct endpoint *ep)
 	}
 	free(ep->pending);
 	ep->pending = NULL;
-	ep->n_pending = 0;
+	ep->n_pending = ep->cap_pending = 0;
 }
 
 static void
@@ -164,8 +164,8 @@ model_emit(struct model *m, struct endpoint *ep, const struct ev *e)
 		ep->n_pending--;
 		ep->dropped++;
 	}
-	if (ep->pending == NULL)
-		ep->pending = xcalloc((size_t)m->lim.pending, sizeof *ep->pending);
+	ep->pending = xgrow(ep->pending, ep->n_pending, &ep->cap_pending,
+	    sizeof *ep->pending);
 	ep->pending[ep->n_pending++] = hold(m, e);
 }
 

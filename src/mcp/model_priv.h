@@ -27,7 +27,7 @@ struct endpoint {
 	unsigned score;
 	bool mcp;
 	struct pending *pending;	/* in order */
-	uint32_t n_pending;
+	uint32_t n_pending, cap_pending;
 	uint64_t dropped;		/* events that did not fit */
 	uint32_t n_refs;		/* connections and sessions that point here */
 };

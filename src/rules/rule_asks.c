@@ -27,8 +27,8 @@ asking_init(struct asking *a, struct engine *e, const struct limits *lim, size_t
 {
 	*a = (struct asking){ .size = size, .more = more,
 	    .ids = engine_reader(e, &id_reader) };
-	keeper_init(&a->sessions, lim->sessions, free_asks);
-	keeper_init(&a->waiting, lim->pipeline, free_asks);
+	keeper_init(&a->sessions, e, lim->sessions, free_asks);
+	keeper_init(&a->waiting, e, lim->pipeline, free_asks);
 }
 
 void

@@ -63,7 +63,7 @@ new(struct engine *e, const struct limits *lim)
 
 	r->engine = e;
 	r->whos = engine_reader(e, &who_reader);
-	keeper_init(&r->sessions, lim->sessions, free_session);
+	keeper_init(&r->sessions, e, lim->sessions, free_session);
 	return r;
 }
 

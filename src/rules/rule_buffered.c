@@ -64,7 +64,7 @@ new(struct engine *e, const struct limits *lim)
 	struct buffered *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	keeper_init(&r->sessions, lim->sessions, free_session);
+	keeper_init(&r->sessions, e, lim->sessions, free_session);
 	idtab_init(&r->conns, (uint32_t)lim->flows);
 	return r;
 }

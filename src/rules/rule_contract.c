@@ -35,7 +35,7 @@ new(struct engine *e, const struct limits *lim)
 
 	c->engine = e;
 	c->lim = *lim;
-	keeper_init(&c->sessions, lim->sessions, free_session);
+	keeper_init(&c->sessions, e, lim->sessions, free_session);
 	idmap_init(&c->open);
 	idmap_init(&c->clients);
 	c->whos = engine_reader(e, &who_reader);

@@ -57,7 +57,7 @@ new(struct engine *e, const struct limits *lim)
 	struct storms *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	keeper_init(&r->sessions, lim->sessions, free_session);
+	keeper_init(&r->sessions, e, lim->sessions, free_session);
 	r->gets = engine_reader(e, &gets_reader);
 	return r;
 }

@@ -64,7 +64,7 @@ new(struct engine *e, const struct limits *lim)
 	g->max_ids = (uint32_t)lim->ids;
 	idmap_init(&g->open);
 	idtab_init(&g->conns, g->max);
-	keeper_init(&g->sessions, lim->sessions, free_session);
+	keeper_init(&g->sessions, e, lim->sessions, free_session);
 	return g;
 }
 

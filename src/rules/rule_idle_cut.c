@@ -31,7 +31,7 @@ new(struct engine *e, const struct limits *lim)
 	struct idle_cut *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	keeper_init(&r->sessions, lim->sessions, free_session);
+	keeper_init(&r->sessions, e, lim->sessions, free_session);
 	r->whos = engine_reader(e, &who_reader);
 	r->lives = engine_reader(e, &live_reader);
 	idtab_init(&r->survived, (uint32_t)lim->endpoints);

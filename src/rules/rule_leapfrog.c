@@ -108,7 +108,7 @@ new(struct engine *e, const struct limits *lim)
 	struct leapfrog *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	keeper_init(&r->sessions, lim->sessions, free_session);
+	keeper_init(&r->sessions, e, lim->sessions, free_session);
 	return r;
 }
 

@@ -28,7 +28,7 @@ new(struct engine *e, const struct limits *lim)
 
 	r->engine = e;
 	r->gets = engine_reader(e, &gets_reader);
-	keeper_init(&r->sessions, lim->sessions, free_session);
+	keeper_init(&r->sessions, e, lim->sessions, free_session);
 	r->lim = *lim;
 	return r;
 }

@@ -88,8 +88,8 @@ new(struct engine *e, const struct limits *lim)
 	struct refused *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	keeper_init(&r->sessions, lim->sessions, free_session);
-	keeper_init(&r->servers, lim->endpoints, free_server);
+	keeper_init(&r->sessions, e, lim->sessions, free_session);
+	keeper_init(&r->servers, e, lim->endpoints, free_server);
 	r->gets = engine_reader(e, &gets_reader);
 	return r;
 }

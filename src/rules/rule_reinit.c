@@ -318,7 +318,7 @@ new(struct engine *e, const struct limits *lim)
 	struct reinit *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	keeper_init(&r->sessions, lim->sessions, free_session);
+	keeper_init(&r->sessions, e, lim->sessions, free_session);
 	r->max_clients = lim->endpoints;
 	idmap_init(&r->clients);
 	r->whos = engine_reader(e, &who_reader);

@@ -111,7 +111,7 @@ new(struct engine *e, const struct limits *lim)
 	r->engine = e;
 	r->ids = engine_reader(e, &id_reader);
 	r->gets = engine_reader(e, &gets_reader);
-	keeper_init(&r->sessions, lim->sessions, free_session);
+	keeper_init(&r->sessions, e, lim->sessions, free_session);
 	r->lim = *lim;
 	idtab_init(&r->everywhere, (uint32_t)lim->ids * 4);
 	return r;

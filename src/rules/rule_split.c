@@ -166,7 +166,7 @@ new(struct engine *e, const struct limits *lim)
 	struct split *r = xcalloc(1, sizeof *r);
 
 	r->engine = e;
-	keeper_init(&r->sessions, lim->sessions, free_session);
+	keeper_init(&r->sessions, e, lim->sessions, free_session);
 	answers_tell(engine_reader(e, &answer_reader), on_answer, r);
 	return r;
 }

@@ -48,11 +48,22 @@ is_listener(const struct ev *e)
 	return false;
 }
 
+static void
+shed(void *arg)
+{
+	struct keeper *kp = arg;
+
+	for (uint32_t n = (kp->map.n + 1) / 2; n > 0; n--)
+		keeper_drop(kp, (struct kept *)kp->map.first);
+}
+
 void
-keeper_init(struct keeper *kp, uint64_t max, void (*free_session)(struct kept *))
+keeper_init(struct keeper *kp, struct engine *e, uint64_t max,
+    void (*free_session)(struct kept *))
 {
 	*kp = (struct keeper){ .max = max, .free = free_session };
 	idmap_init(&kp->map);
+	engine_sheds(e, shed, kp);
 }
 
 void

@@ -4,6 +4,7 @@
 
 #include "mcpdiag/event.h"
 #include "mcpdiag/idmap.h"
+#include "mcpdiag/rule.h"
 #include "mcpdiag/map.h"
 
 /* Median of n > 0 values, which are left as they are; the extremes too. */
@@ -22,7 +23,8 @@ struct kept {
 	uint32_t session;
 };
 
-/* All that a rule keeps, by session.  At `max` the oldest goes. */
+/* All that a rule keeps, by session.  At `max` the oldest goes; when the engine
+ * must do with less memory, the older half.  Stays where it is. */
 struct keeper {
 	struct idmap map;
 	struct kept *recent;
@@ -31,7 +33,8 @@ struct keeper {
 	void (*free)(struct kept *);
 };
 
-void keeper_init(struct keeper *, uint64_t max, void (*free_session)(struct kept *));
+void keeper_init(struct keeper *, struct engine *, uint64_t max,
+    void (*free_session)(struct kept *));
 /* Puts in what is not there yet; the keeper owns it. */
 void keeper_add(struct keeper *, struct kept *, uint32_t session);
 void keeper_drop(struct keeper *, struct kept *);	/* and frees it */
