@@ -173,34 +173,41 @@ static const unsigned long ioctls[] = {
 	TCSBRK, TIOCGWINSZ, TIOCGPGRP, TIOCOUTQ, FIONREAD, FIONBIO, 0x8913 /* SIOCGIFFLAGS */,
 };
 
+/* The macros of the header are not for compilers that are told to be pedantic. */
+static struct scmp_arg_cmp
+equal(unsigned arg, scmp_datum_t value)
+{
+	return (struct scmp_arg_cmp){ .arg = arg, .op = SCMP_CMP_EQ,
+	    .datum_a = (uint32_t)value };
+}
+
 static int
 allow_calls(scmp_filter_ctx ctx)
 {
 	int rc = 0;
-	const scmp_datum_t exec = PROT_EXEC, self = (scmp_datum_t)getpid();
+	const struct scmp_arg_cmp no_exec = { .arg = 2, .op = SCMP_CMP_MASKED_EQ,
+	    .datum_a = PROT_EXEC };
+	const scmp_datum_t self = (scmp_datum_t)getpid();
 
 	/* What this machine does not have is no error (-EDOM). */
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
 		(void)seccomp_rule_add(ctx, SCMP_ACT_ALLOW, calls[i], 0);
 	for (size_t i = 0; i < sizeof ioctls / sizeof ioctls[0]; i++)
 		rc |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-		    SCMP_A1_32(SCMP_CMP_EQ, ioctls[i]));
+		    equal(1, ioctls[i]));
 	/* No code is made at run time. */
-	rc |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-	    SCMP_A2(SCMP_CMP_MASKED_EQ, exec, 0));
-	(void)seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap2), 1,
-	    SCMP_A2(SCMP_CMP_MASKED_EQ, exec, 0));
-	rc |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-	    SCMP_A2(SCMP_CMP_MASKED_EQ, exec, 0));
+	rc |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_exec);
+	(void)seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap2), 1, no_exec);
+	rc |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_exec);
 	rc |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-	    SCMP_A2(SCMP_CMP_EQ, 0));
+	    equal(2, 0));
 	/* It may stop itself, or with 0 the job it is part of; and abort. */
 	rc |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(kill), 1,
-	    SCMP_A0_32(SCMP_CMP_EQ, self));
+	    equal(0, self));
 	rc |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(kill), 1,
-	    SCMP_A0_32(SCMP_CMP_EQ, 0));
+	    equal(0, 0));
 	rc |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-	    SCMP_A0_32(SCMP_CMP_EQ, self));
+	    equal(0, self));
 	return rc;
 }
 
