@@ -2,7 +2,7 @@
 # What bench.sh, serve.sh and live.sh share: rows with a gate, their sum, the header.
 # For whoever sources it: tap=1 prints "ok"/"not ok" before each row, slack
 # widens the gates of times, lenient=1 skips a time that is missed beside other
-# work.  Environment: BENCH_JSON=FILE.
+# work, lenient=2 every such time.  Environment: BENCH_JSON=FILE.
 passed=0 failed=0 skipped=0
 slack=1 lenient=0 tap=0 trying=0 result=PASS
 
@@ -62,10 +62,15 @@ row()
 		return
 	fi
 	# Beside other work a time proves nothing; instructions still do.
-	if [ $word = FAIL ] && [ -z "$wrong" ] && [ $lenient -eq 1 ] && busy; then
+	if [ $word = FAIL ] && [ -z "$wrong" ] &&
+	    { [ $lenient -eq 2 ] || { [ $lenient -eq 1 ] && busy; }; }; then
 		case $unit in
 		x | ' ms' | ' us' | 'k packets/s' | ' GB/s')
-			say SKIP "$text, but the machine is busy"
+			if [ $lenient -eq 2 ]; then
+				say SKIP "$text: missed; of times, full judges"
+			else
+				say SKIP "$text, but the machine is busy"
+			fi
 			return
 			;;
 		esac
