@@ -204,6 +204,7 @@ def judge(path, truth, opt):
         bad = judge_exit(small, status)
         if same_set(small) != same_set(doc):
             reasons = " ".join(str(x) for x in small.get("incomplete", []))
+            reasons += " ".join(str(x.get("text")) for x in small.get("anomalies", []))
             if "limit" not in reasons:
                 bad.append(f"finds {same_set(small)} instead of {same_set(doc)}, "
                            "and names no limit")
