@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define SMALL 1024
+
 static void *
 check(void *p)
 {
@@ -30,6 +32,15 @@ xmalloc(size_t n)
 void *
 xcalloc(size_t count, size_t size)
 {
+	size_t n = size && count <= SMALL / size ? count * size : 0;
+	void *p;
+
+	/* glibc before 2.41 keeps freed small blocks ready for malloc() only. */
+	if (n) {
+		p = xmalloc(n);
+		__asm__("" : "+r"(p));		/* else compilers make it calloc() */
+		return memset(p, 0, n);
+	}
 	return check(calloc(count ? count : 1, size ? size : 1));
 }
 

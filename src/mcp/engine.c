@@ -60,6 +60,7 @@ struct engine {
 	const struct rule *const *rules;
 	void *state[MAX_RULES];
 	uint32_t n_rules;
+	uint32_t n_ticks, ticks[MAX_RULES];	/* the rules that have a tick() */
 	const struct reader *readers[MAX_READERS];
 	void *facts[MAX_READERS];
 	uint32_t n_readers;
@@ -237,8 +238,11 @@ engine_new(const struct limits *lim, const struct rule *const *rules, ev_fn *out
 	idtab_init(&e->told, (uint32_t)lim->sessions);
 	seen_init(&e->seen, lim);
 	idtab_init(&e->looks, (uint32_t)lim->sessions);
-	for (; rules[e->n_rules] && e->n_rules < MAX_RULES; e->n_rules++)
+	for (; rules[e->n_rules] && e->n_rules < MAX_RULES; e->n_rules++) {
 		e->state[e->n_rules] = rules[e->n_rules]->new(e, lim);
+		if (rules[e->n_rules]->tick)
+			e->ticks[e->n_ticks++] = e->n_rules;
+	}
 	hand_out(e);
 	return e;
 }
@@ -551,9 +555,8 @@ engine_tick(struct engine *e, ns_t now)
 	if (now < e->ticked + TICK)
 		return;
 	e->ticked = now;
-	for (uint32_t i = 0; i < e->n_rules; i++)
-		if (e->rules[i]->tick)
-			e->rules[i]->tick(e->state[i], now);
+	for (uint32_t i = 0; i < e->n_ticks; i++)
+		e->rules[e->ticks[i]]->tick(e->state[e->ticks[i]], now);
 }
 
 void
