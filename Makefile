@@ -73,7 +73,7 @@ SECCOMP_CFLAGS := -DHAVE_SECCOMP $(shell pkg-config --cflags libseccomp)
 SECCOMP_LIBS   := $(shell pkg-config --libs libseccomp)
 endif
 CURSES_LIBS := $(or $(shell pkg-config --libs-only-l ncursesw 2>/dev/null),-lncursesw -ltinfo)
-LIBS := $(LLHTTP_LIBS) $(SECCOMP_LIBS) -levent_core $(CURSES_LIBS) -lcurl -lpcap -lz -lbrotlidec -lzstd
+LIBS := $(LLHTTP_LIBS) $(SECCOMP_LIBS) -levent_core $(CURSES_LIBS) -lpcap -lz -lbrotlidec -lzstd -ldl
 
 ALLFLAGS = $(CSTD) $(WARN) $(CFLAGS_$(VARIANT)) $(SECCOMP_CFLAGS) $(CFLAGS) $(CPPFLAGS)
 

@@ -52,7 +52,8 @@ FOREIGN = {
     "malloc.h": "src/base/xmem.c",
     "event2/event.h": "src/base/loop.c",
     "seccomp.h": "src/net/sandbox.c",
-    "curl/curl.h": "src/replay/client.c",
+    "curl/curl.h": "src/replay/curl_late.h",
+    "dlfcn.h": "src/replay/curl_late.c",
     "curses.h": "src/tui/term.c",
 }
 # C17, POSIX and the kernel's own: anybody's.

@@ -1,7 +1,6 @@
 #include "mcpdiag/client.h"
 
 #include <assert.h>
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "mcpdiag/limits.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/xmem.h"
+#include "curl_late.h"
 
 #define UPLOAD_BUFFER 16384L	/* the least curl takes */
 
@@ -61,10 +61,10 @@ req_free(struct creq *r)
 	struct client *c = r->client;
 
 	if (r->added)
-		(void)curl_multi_remove_handle(c->multi, r->easy);
+		(void)curl_late()->multi_remove_handle(c->multi, r->easy);
 	seen_end(r, WITNESS_LEFT);
-	curl_easy_cleanup(r->easy);
-	curl_slist_free_all(r->lines);
+	curl_late()->easy_cleanup(r->easy);
+	curl_late()->slist_free_all(r->lines);
 	buf_fini(&r->head);
 	DL_DELETE(c->reqs, r);
 	free(r);
@@ -73,7 +73,7 @@ req_free(struct creq *r)
 static void
 req_add(struct creq *r)
 {
-	CURLMcode rc = curl_multi_add_handle(r->client->multi, r->easy);
+	CURLMcode rc = curl_late()->multi_add_handle(r->client->multi, r->easy);
 
 	assert(rc == CURLM_OK);
 	(void)rc;
@@ -124,11 +124,11 @@ finish_one(struct client *c)
 	const char *why = "";
 	enum client_end end;
 
-	m = curl_multi_info_read(c->multi, &left);
+	m = curl_late()->multi_info_read(c->multi, &left);
 	if (m == NULL)
 		return false;
 	rc = m->data.result;
-	(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &r);
+	(void)curl_late()->easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &r);
 	assert(!r->dead);
 	end = end_of(r, rc);
 	if (r->over_limit)
@@ -136,9 +136,9 @@ finish_one(struct client *c)
 	else if (rc == CURLE_OK && !r->told)
 		why = "the server closed within the header";
 	else if (rc != CURLE_OK)
-		why = r->why[0] ? r->why : curl_easy_strerror(rc);
+		why = r->why[0] ? r->why : curl_late()->easy_strerror(rc);
 	/* The connection is free for the next request before end() is told. */
-	(void)curl_multi_remove_handle(c->multi, r->easy);
+	(void)curl_late()->multi_remove_handle(c->multi, r->easy);
 	r->added = false;
 	r->dead = true;
 	c->running--;
@@ -172,7 +172,7 @@ act(struct client *c, curl_socket_t fd, int ready)
 	int running;
 
 	c->inside = true;
-	(void)curl_multi_socket_action(c->multi, fd, ready, &running);
+	(void)curl_late()->multi_socket_action(c->multi, fd, ready, &running);
 	c->inside = false;
 	catch_up(c);
 	while (finish_one(c))
@@ -236,7 +236,7 @@ watch(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 		free(w);
 		return -1;	/* ends the transfer */
 	}
-	(void)curl_multi_assign(c->multi, fd, w);
+	(void)curl_late()->multi_assign(c->multi, fd, w);
 	return 0;
 }
 
@@ -248,7 +248,7 @@ tell_head(struct creq *r)
 	size_t line = str_find(h.lines, STR("\n"));
 	long status = 0;
 
-	(void)curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &status);
+	(void)curl_late()->easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status < 200)
 		return false;
 	h.lines.p += line + 1;
@@ -350,14 +350,16 @@ client_new(struct loop *loop, const struct client_opts *o, struct errmsg *em)
 	struct client *c;
 	CURLM *multi;
 
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+	if (curl_late_load(em) < 0)
+		return NULL;
+	if (curl_late()->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
 		(void)err_set(em, E_IO, "libcurl cannot start");
 		return NULL;
 	}
-	multi = curl_multi_init();
+	multi = curl_late()->multi_init();
 	if (multi == NULL) {
 		(void)err_set(em, E_IO, "libcurl cannot start");
-		curl_global_cleanup();
+		curl_late()->global_cleanup();
 		return NULL;
 	}
 	c = xcalloc(1, sizeof *c);
@@ -366,13 +368,13 @@ client_new(struct loop *loop, const struct client_opts *o, struct errmsg *em)
 	c->multi = multi;
 	c->timer = loop_timer_new(loop, on_timer, c);
 	for (const char *const *s = o->resolve; s && *s; s++) {
-		c->resolve = curl_slist_append(c->resolve, *s);
+		c->resolve = curl_late()->slist_append(c->resolve, *s);
 		assert(c->resolve != NULL);
 	}
-	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch);
-	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, c);
-	(void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, set_timer);
-	(void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, c);
+	(void)curl_late()->multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch);
+	(void)curl_late()->multi_setopt(multi, CURLMOPT_SOCKETDATA, c);
+	(void)curl_late()->multi_setopt(multi, CURLMOPT_TIMERFUNCTION, set_timer);
+	(void)curl_late()->multi_setopt(multi, CURLMOPT_TIMERDATA, c);
 	return c;
 }
 
@@ -386,10 +388,10 @@ client_free(struct client *c)
 	assert(!c->inside);
 	DL_FOREACH_SAFE(c->reqs, r, tmp)
 		req_free(r);
-	(void)curl_multi_cleanup(c->multi);
-	curl_slist_free_all(c->resolve);
+	(void)curl_late()->multi_cleanup(c->multi);
+	curl_late()->slist_free_all(c->resolve);
 	loop_timer_free(c->timer);
-	curl_global_cleanup();
+	curl_late()->global_cleanup();
 	free(c);
 }
 
@@ -415,7 +417,7 @@ is_method(const char *s)
 static void
 add_line(struct creq *r, const char *line)
 {
-	struct curl_slist *l = curl_slist_append(r->lines, line);
+	struct curl_slist *l = curl_late()->slist_append(r->lines, line);
 
 	assert(l != NULL);
 	r->lines = l;
@@ -466,18 +468,18 @@ static void
 set_request(CURL *e, const struct client_request *q)
 {
 	if (q->body.p != NULL) {
-		(void)curl_easy_setopt(e, CURLOPT_POST, 1L);
-		(void)curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE,
+		(void)curl_late()->easy_setopt(e, CURLOPT_POST, 1L);
+		(void)curl_late()->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE,
 		    (curl_off_t)q->body.n);
-		(void)curl_easy_setopt(e, CURLOPT_COPYPOSTFIELDS, q->body.p);
+		(void)curl_late()->easy_setopt(e, CURLOPT_COPYPOSTFIELDS, q->body.p);
 	} else if (strcmp(q->method, "HEAD") == 0) {
-		(void)curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
+		(void)curl_late()->easy_setopt(e, CURLOPT_NOBODY, 1L);
 	}
-	(void)curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, q->method);
-	(void)curl_easy_setopt(e, CURLOPT_URL, q->url);
-	(void)curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, (long)q->fresh);
-	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, ms(q->connect_timeout));
-	(void)curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, ms(q->timeout));
+	(void)curl_late()->easy_setopt(e, CURLOPT_CUSTOMREQUEST, q->method);
+	(void)curl_late()->easy_setopt(e, CURLOPT_URL, q->url);
+	(void)curl_late()->easy_setopt(e, CURLOPT_FRESH_CONNECT, (long)q->fresh);
+	(void)curl_late()->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, ms(q->connect_timeout));
+	(void)curl_late()->easy_setopt(e, CURLOPT_TIMEOUT_MS, ms(q->timeout));
 }
 
 static void
@@ -490,40 +492,40 @@ set_manner(struct creq *r, const struct client_opts *o)
 	};
 	CURL *e = r->easy;
 
-	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
-	(void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION, versions[o->http]);
-	(void)curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
-	(void)curl_easy_setopt(e, CURLOPT_PROXY, "");
-	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-	(void)curl_easy_setopt(e, CURLOPT_TCP_NODELAY, 1L);
-	(void)curl_easy_setopt(e, CURLOPT_BUFFERSIZE, (long)o->buffer);
-	(void)curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER);
+	(void)curl_late()->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+	(void)curl_late()->easy_setopt(e, CURLOPT_HTTP_VERSION, versions[o->http]);
+	(void)curl_late()->easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
+	(void)curl_late()->easy_setopt(e, CURLOPT_PROXY, "");
+	(void)curl_late()->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	(void)curl_late()->easy_setopt(e, CURLOPT_TCP_NODELAY, 1L);
+	(void)curl_late()->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)o->buffer);
+	(void)curl_late()->easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER);
 	if (o->insecure) {
-		(void)curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
-		(void)curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 0L);
+		(void)curl_late()->easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
+		(void)curl_late()->easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 0L);
 	}
 	if (o->ca_file)
-		(void)curl_easy_setopt(e, CURLOPT_CAINFO, o->ca_file);
+		(void)curl_late()->easy_setopt(e, CURLOPT_CAINFO, o->ca_file);
 	if (o->unix_socket)
-		(void)curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, o->unix_socket);
+		(void)curl_late()->easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, o->unix_socket);
 	if (r->client->resolve)
-		(void)curl_easy_setopt(e, CURLOPT_RESOLVE, r->client->resolve);
+		(void)curl_late()->easy_setopt(e, CURLOPT_RESOLVE, r->client->resolve);
 	if (o->witness) {
-		(void)curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_connected);
-		(void)curl_easy_setopt(e, CURLOPT_PREREQDATA, r);
-		(void)curl_easy_setopt(e, CURLOPT_DEBUGFUNCTION, on_sent);
-		(void)curl_easy_setopt(e, CURLOPT_DEBUGDATA, r);
-		(void)curl_easy_setopt(e, CURLOPT_VERBOSE, 1L);
-		(void)curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
-		(void)curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, o->witness);
+		(void)curl_late()->easy_setopt(e, CURLOPT_PREREQFUNCTION, on_connected);
+		(void)curl_late()->easy_setopt(e, CURLOPT_PREREQDATA, r);
+		(void)curl_late()->easy_setopt(e, CURLOPT_DEBUGFUNCTION, on_sent);
+		(void)curl_late()->easy_setopt(e, CURLOPT_DEBUGDATA, r);
+		(void)curl_late()->easy_setopt(e, CURLOPT_VERBOSE, 1L);
+		(void)curl_late()->easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+		(void)curl_late()->easy_setopt(e, CURLOPT_CLOSESOCKETDATA, o->witness);
 	}
-	(void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, r->lines);
-	(void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, r->why);
-	(void)curl_easy_setopt(e, CURLOPT_PRIVATE, r);
-	(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
-	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, r);
-	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
-	(void)curl_easy_setopt(e, CURLOPT_WRITEDATA, r);
+	(void)curl_late()->easy_setopt(e, CURLOPT_HTTPHEADER, r->lines);
+	(void)curl_late()->easy_setopt(e, CURLOPT_ERRORBUFFER, r->why);
+	(void)curl_late()->easy_setopt(e, CURLOPT_PRIVATE, r);
+	(void)curl_late()->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+	(void)curl_late()->easy_setopt(e, CURLOPT_HEADERDATA, r);
+	(void)curl_late()->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+	(void)curl_late()->easy_setopt(e, CURLOPT_WRITEDATA, r);
 }
 
 struct creq *
@@ -536,7 +538,7 @@ client_start(struct client *c, const struct client_request *q,
 	r->cb = *cb;
 	r->arg = arg;
 	buf_init(&r->head, c->opts.header);
-	r->easy = curl_easy_init();
+	r->easy = curl_late()->easy_init();
 	assert(r->easy != NULL);
 	DL_APPEND(c->reqs, r);
 	if (!is_method(q->method))
