@@ -192,7 +192,7 @@ smoke()
 	slack=1			# what is counted needs none
 	counted chat 26
 	counted bulk 9
-	counted idle 23
+	counted idle 24
 	counted leapnoise 18
 	slack=$SLACK
 	for p in chat bulk idle leapnoise noise impaired; do

@@ -19,6 +19,7 @@ MORE_CAPTURES=${MORE_CAPTURES-../shared/captures/ts ../shared/captures/rmcp}
 passed=0 failed=0 skipped=0
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
+chmod 711 "$tmp"		# some tests are another user for a while
 export TMPDIR=$tmp
 : >"$tmp/failed"
 export MCPDIAG=${MCPDIAG:-$PWD/build/mcpdiag}

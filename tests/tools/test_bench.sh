@@ -62,6 +62,7 @@ sse()
 {
 	local want=$1 mode=$2 count=$3 rounds=$4 server port='' status i
 	shift 4
+	: >"$tmp/serve"		# not the port of the one before
 	"${MCPDIAG:-build/mcpdiag}" serve --port 0 "$@" >"$tmp/serve" 2>&1 &
 	server=$!
 	for ((i = 0; i < 1000 && ${#port} == 0; i++)); do

@@ -49,7 +49,8 @@ chmod +x "$tmp"/bin/*
 export FAKE=$tmp
 
 ALL="gcc libc6-dev make pkgconf libpcap-dev zlib1g-dev libbrotli-dev libzstd-dev
-uthash-dev libevent-dev libcurl4-openssl-dev clang libcmocka-dev libjansson-dev python3 shellcheck mandoc nginx"
+uthash-dev libevent-dev libcurl4-openssl-dev clang libcmocka-dev libjansson-dev python3 shellcheck mandoc
+libncurses-dev libseccomp-dev tmux nginx"
 
 # run INSTALLED KNOWN ARCHIVE ARGS...: deps.sh with these package lists
 run()
