@@ -18,6 +18,7 @@
 #include "output.h"
 #include "progress.h"
 #include "report.h"
+#include "value.h"
 
 #define BATCH 128		/* packets looked at together */
 
@@ -120,8 +121,7 @@ catch_signals(void)
 static int
 usage(const char *fmt_option, const char *value, const char *want)
 {
-	complain("mcpdiag analyze: %s %s: %s", fmt_option, value, want);
-	return STATUS_USAGE;
+	return value_bad("analyze", fmt_option, value, want);
 }
 
 static void
@@ -134,54 +134,16 @@ add_file(struct run *r, const char *path)
 	r->files[r->n_files++] = path;
 }
 
-/* Index of a word in a list, or -1 and a message with the likely one. */
-static int
-choose(const char *option, const char *word, const char *const *words,
-    const char *want)
-{
-	const char *near = opts_nearest(word, words);
-	char text[128];
-
-	for (int i = 0; words[i]; i++)
-		if (strcmp(word, words[i]) == 0)
-			return i;
-	(void)snprintf(text, sizeof text, near ? "%s; did you mean %s?" : "%s", want,
-	    near ? near : "");
-	(void)usage(option, word, text);
-	return -1;
-}
-
 static int
 set_format(struct run *r, const char *arg)
 {
 	static const char *const words[] = { "text", "json", "ndjson", "junit", "markdown",
 	    NULL };
-	int i = choose("--format", arg, words,
-	    "it is text, json, ndjson, junit or markdown");
+	int i, rc = value_word("analyze", "--format", arg, words,
+	    "it is text, json, ndjson, junit or markdown", &i);
 
-	r->format = i < 0 ? FORMAT_TEXT : (enum format)i;
-	return i < 0 ? STATUS_USAGE : 0;
-}
-
-static int
-set_fail_on(struct run *r, const char *arg)
-{
-	static const char *const words[] = { "info", "warning", "error", "none", NULL };
-	int i = choose("--fail-on", arg, words, "it is info, warning, error or none");
-
-	r->fail = i >= 0 && i < 3;
-	r->fail_on = r->fail ? (enum severity)i : SEV_ERROR;
-	return i < 0 ? STATUS_USAGE : 0;
-}
-
-static int
-set_color(struct run *r, const char *arg)
-{
-	static const char *const words[] = { "auto", "always", "never", NULL };
-	int i = choose("--color", arg, words, "it is auto, always or never");
-
-	r->color = i < 0 ? NULL : words[i];
-	return i < 0 ? STATUS_USAGE : 0;
+	r->format = rc ? FORMAT_TEXT : (enum format)i;
+	return rc;
 }
 
 static int
@@ -193,14 +155,6 @@ set_limit(struct run *r, const char *arg)
 		return 0;
 	complain("mcpdiag analyze: %s", em.text);
 	return STATUS_USAGE;
-}
-
-static int
-set_number(const char *option, const char *arg, uint64_t *out)
-{
-	if (str_u64(str_c(arg), out) && *out > 0)
-		return 0;
-	return usage(option, arg, "give a number from 1 up");
 }
 
 /* The fault, and under the expression the column of it. */
@@ -239,7 +193,7 @@ set(struct run *r, int id, const char *arg)
 	case O_WHERE:
 		return set_where(r, arg);
 	case O_COUNT:
-		return set_number("--count", arg, &r->count);
+		return value_number("analyze", "--count", arg, 1, UINT64_MAX, &r->count);
 	case O_FORMAT:
 		return set_format(r, arg);
 	case O_OUTPUT:
@@ -260,9 +214,9 @@ set(struct run *r, int id, const char *arg)
 	case O_NUMERIC:
 		return 0;
 	case O_COLOR:
-		return set_color(r, arg);
+		return value_color("analyze", arg, &r->color);
 	case O_FAIL_ON:
-		return set_fail_on(r, arg);
+		return value_fail_on("analyze", arg, &r->fail, &r->fail_on);
 	case O_ONLY:
 		return gate_add(&r->gate.only, "--only", arg) ? 0 : STATUS_USAGE;
 	case O_IGNORE:
@@ -288,7 +242,7 @@ set(struct run *r, int id, const char *arg)
 		r->keylog = arg;
 		return 0;
 	case O_DIVIDE:
-		if (set_number("--limits-divide", arg, &n) != 0)
+		if (value_number("analyze", "--limits-divide", arg, 1, UINT64_MAX, &n) != 0)
 			return STATUS_USAGE;
 		r->divide = n > UINT32_MAX ? UINT32_MAX : (unsigned)n;
 		return 0;

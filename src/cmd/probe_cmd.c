@@ -15,6 +15,7 @@
 #include "report.h"
 #include "selfcap.h"
 #include "target.h"
+#include "value.h"
 
 #define MAX_SECONDS 86400
 #define DURATION (10 * NS_S)
@@ -74,8 +75,7 @@ struct run {
 static int
 usage(const char *option, const char *value, const char *want)
 {
-	complain("mcpdiag probe: %s %s: %s", option, value, want);
-	return STATUS_USAGE;
+	return value_bad("probe", option, value, want);
 }
 
 static void
@@ -180,18 +180,6 @@ set_tool(struct run *r, const char *arg)
 }
 
 static int
-number(const char *option, const char *arg, uint64_t max, uint64_t *out)
-{
-	char text[64];
-
-	if (str_u64(str_c(arg), out) && *out > 0 && *out <= max)
-		return 0;
-	(void)snprintf(text, sizeof text, "give a number from 1 to %llu",
-	    (unsigned long long)max);
-	return usage(option, arg, text);
-}
-
-static int
 set_client(struct run *r, const char *arg)
 {
 	const char *names[32], *near;
@@ -230,15 +218,6 @@ set_fail_on(struct run *r, const char *arg)
 }
 
 static int
-set_color(struct run *r, const char *arg)
-{
-	r->color = arg;
-	if (strcmp(arg, "auto") == 0 || strcmp(arg, "always") == 0 || strcmp(arg, "never") == 0)
-		return 0;
-	return usage("--color", arg, "it is auto, always or never");
-}
-
-static int
 set(struct run *r, int id, const char *arg)
 {
 	uint64_t n = 0;
@@ -257,15 +236,15 @@ set(struct run *r, int id, const char *arg)
 	case O_EMIT_TOOL:
 		return set_tool(r, arg);
 	case O_IDLE:
-		rc = number("--idle", arg, MAX_SECONDS, &n);
+		rc = value_number("probe", "--idle", arg, 1, MAX_SECONDS, &n);
 		r->o.idle = (ns_t)n * NS_S;
 		break;
 	case O_LISTENERS:
-		rc = number("--listeners", arg, CROWD_MAX, &n);
+		rc = value_number("probe", "--listeners", arg, 1, CROWD_MAX, &n);
 		r->c.listeners = (unsigned)n;
 		break;
 	case O_DURATION:
-		rc = number("--duration", arg, MAX_SECONDS, &n);
+		rc = value_number("probe", "--duration", arg, 1, MAX_SECONDS, &n);
 		r->c.duration = (ns_t)n * NS_S;
 		break;
 	case O_CLIENT:
@@ -283,7 +262,7 @@ set(struct run *r, int id, const char *arg)
 	case O_FAIL_ON:
 		return set_fail_on(r, arg);
 	case O_COLOR:
-		return set_color(r, arg);
+		return value_color("probe", arg, &r->color);
 	}
 	return rc;
 }

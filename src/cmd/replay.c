@@ -18,6 +18,7 @@
 #include "replay_show.h"
 #include "report.h"
 #include "selfcap.h"
+#include "value.h"
 
 #define MAX_SESSIONS 10000
 #define MAX_POOLS 64		/* of connections; more clients share them */
@@ -109,21 +110,10 @@ struct run {
 static int
 usage(const char *option, const char *value, const char *want)
 {
-	complain("mcpdiag replay: %s %s: %s", option, value, want);
-	return STATUS_USAGE;
+	return value_bad("replay", option, value, want);
 }
 
 /* ---- options ---- */
-
-static int
-choose(const char *option, const char *arg, const char *const *words, int *out,
-    const char *want)
-{
-	for (*out = 0; words[*out]; ++*out)
-		if (strcmp(arg, words[*out]) == 0)
-			return 0;
-	return usage(option, arg, want);
-}
 
 /* A number with a fraction, of ours: at most max. */
 static bool
@@ -244,8 +234,7 @@ read_token(struct run *r, const char *path)
 static int
 set_number(struct run *r, int id, const char *arg)
 {
-	static const char *const severities[] = { "info", "warning", "error", "none", NULL };
-	int i, rc;
+	int rc;
 
 	switch (id) {
 	case O_SPEED:
@@ -262,16 +251,9 @@ set_number(struct run *r, int id, const char *arg)
 			r->player.connect_timeout = r->player.answer_timeout;
 		return rc;
 	case O_SESSIONS:
-		if (!str_u64(str_c(arg), &r->sessions) || r->sessions == 0 ||
-		    r->sessions > MAX_SESSIONS)
-			return usage("--sessions", arg, "give a number from 1 to 10000");
-		return 0;
+		return value_number("replay", "--sessions", arg, 1, MAX_SESSIONS, &r->sessions);
 	case O_FAIL_ON:
-		rc = choose("--fail-on", arg, severities, &i,
-		    "it is info, warning, error or none");
-		r->fail = i < 3;
-		r->fail_on = r->fail ? (enum severity)i : SEV_ERROR;
-		return rc;
+		return value_fail_on("replay", arg, &r->fail, &r->fail_on);
 	}
 	return STATUS_USAGE;
 }
@@ -307,7 +289,6 @@ static int
 set(struct run *r, int id, const char *arg)
 {
 	static const char *const formats[] = { "text", "json", NULL };
-	static const char *const whens[] = { "auto", "always", "never", NULL };
 	struct errmsg em;
 	int i = 0, rc = 0;
 
@@ -337,7 +318,7 @@ set(struct run *r, int id, const char *arg)
 		r->write = arg;
 		return 0;
 	case O_FORMAT:
-		rc = choose("--format", arg, formats, &i, "it is text or json");
+		rc = value_word("replay", "--format", arg, formats, "it is text or json", &i);
 		r->json = i == 1;
 		return rc;
 	case O_OUTPUT:
@@ -350,8 +331,7 @@ set(struct run *r, int id, const char *arg)
 		r->verbose++;
 		return 0;
 	case O_COLOR:
-		r->color = arg;
-		return choose("--color", arg, whens, &i, "it is auto, always or never");
+		return value_color("replay", arg, &r->color);
 	case O_BASELINE:
 		r->known.path = arg;
 		return 0;

@@ -12,6 +12,7 @@
 #include "opts.h"
 #include "output.h"
 #include "tell.h"
+#include "value.h"
 
 #define MAX_RETRY_MS 86400000
 #define MAX_SECONDS 86400
@@ -81,20 +82,7 @@ struct run {
 static int
 usage(const char *option, const char *value, const char *want)
 {
-	complain("mcpdiag serve: %s %s: %s", option, value, want);
-	return STATUS_USAGE;
-}
-
-static int
-number(const char *option, const char *arg, uint64_t max, uint64_t *out)
-{
-	char text[64];
-
-	if (str_u64(str_c(arg), out) && *out <= max)
-		return 0;
-	(void)snprintf(text, sizeof text, "give a number up to %llu",
-	    (unsigned long long)max);
-	return usage(option, arg, text);
+	return value_bad("serve", option, value, want);
 }
 
 /* One of two words. */
@@ -183,7 +171,7 @@ set(struct run *r, int id, const char *arg)
 
 	switch (id) {
 	case O_PORT:
-		rc = number("--port", arg, UINT16_MAX, &n);
+		rc = value_number("serve", "--port", arg, 0, UINT16_MAX, &n);
 		r->o.http.port = (uint16_t)n;
 		break;
 	case O_HOST:
@@ -201,15 +189,15 @@ set(struct run *r, int id, const char *arg)
 	case O_REPLAY:
 		return either("--replay", arg, "inclusive", "exclusive", &r->replay);
 	case O_RETRY:
-		rc = number("--retry", arg, MAX_RETRY_MS, &n);
+		rc = value_number("serve", "--retry", arg, 0, MAX_RETRY_MS, &n);
 		r->retry_ms = (int64_t)n;
 		break;
 	case O_KEEPALIVE:
-		rc = number("--keepalive", arg, MAX_SECONDS, &n);
+		rc = value_number("serve", "--keepalive", arg, 0, MAX_SECONDS, &n);
 		r->o.keepalive = (ns_t)n * NS_S;
 		break;
 	case O_CAP:
-		rc = number("--cap", arg, 1000, &r->cap);
+		rc = value_number("serve", "--cap", arg, 0, 1000, &r->cap);
 		break;
 	case O_ERRORS:
 		rc = either("--session-errors", arg, "401", "404", &word);

@@ -20,6 +20,7 @@
 #include "report.h"
 #include "screen.h"
 #include "tell.h"
+#include "value.h"
 
 #define TURN 4096		/* packets handled before the loop goes on */
 #define SCREEN_TURN 1024	/* the same, where keys wait */
@@ -103,20 +104,7 @@ struct run {
 static int
 usage(const char *option, const char *value, const char *want)
 {
-	complain("mcpdiag watch: %s %s: %s", option, value, want);
-	return STATUS_USAGE;
-}
-
-static int
-number(const char *option, const char *arg, uint64_t max, uint64_t *out)
-{
-	char text[64];
-
-	if (str_u64(str_c(arg), out) && *out > 0 && *out <= max)
-		return 0;
-	(void)snprintf(text, sizeof text, "give a number from 1 to %llu",
-	    (unsigned long long)max);
-	return usage(option, arg, text);
+	return value_bad("watch", option, value, want);
 }
 
 /* Up to three decimals. */
@@ -137,21 +125,6 @@ set_speed(struct run *r, const char *arg)
 			return 0;
 	}
 	return usage("--speed", arg, "give a number from 0.001 to 1000000");
-}
-
-static int
-set_fail_on(struct run *r, const char *arg)
-{
-	static const char *const words[] = { "info", "warning", "error", "none", NULL };
-	int i = 0;
-
-	while (words[i] && strcmp(arg, words[i]) != 0)
-		i++;
-	if (words[i] == NULL)
-		return usage("--fail-on", arg, "it is info, warning, error or none");
-	r->fail = i < 3;
-	r->fail_on = r->fail ? (enum severity)i : SEV_ERROR;
-	return 0;
 }
 
 static int
@@ -179,23 +152,23 @@ set(struct run *r, int id, const char *arg)
 		r->write = arg;
 		break;
 	case O_SIZE:
-		rc = number("--file-size", arg, 1 << 20, &n);
+		rc = value_number("watch", "--file-size", arg, 1, 1 << 20, &n);
 		r->file_size = n * 1000000;
 		break;
 	case O_FILES:
-		rc = number("--file-count", arg, MAX_FILES, &n);
+		rc = value_number("watch", "--file-count", arg, 1, MAX_FILES, &n);
 		r->file_count = (unsigned)n;
 		break;
 	case O_COUNT:
-		return number("--count", arg, UINT64_MAX, &r->count);
+		return value_number("watch", "--count", arg, 1, UINT64_MAX, &r->count);
 	case O_DURATION:
-		return number("--duration", arg, 1U << 30, &r->duration);
+		return value_number("watch", "--duration", arg, 1, 1U << 30, &r->duration);
 	case O_SNAPLEN:
-		rc = number("--snaplen", arg, LIVE_SNAPLEN, &n);
+		rc = value_number("watch", "--snaplen", arg, 1, LIVE_SNAPLEN, &n);
 		r->live_opts.snaplen = (uint32_t)n;
 		break;
 	case O_BUFFER:
-		rc = number("--buffer-size", arg, 1 << 20, &n);
+		rc = value_number("watch", "--buffer-size", arg, 1, 1 << 20, &n);
 		r->live_opts.buffer = (size_t)n << 10;
 		break;
 	case O_PROMISC:
@@ -214,13 +187,9 @@ set(struct run *r, int id, const char *arg)
 		r->quiet = true;
 		break;
 	case O_COLOR:
-		if (strcmp(arg, "auto") != 0 && strcmp(arg, "always") != 0 &&
-		    strcmp(arg, "never") != 0)
-			return usage("--color", arg, "it is auto, always or never");
-		r->color = arg;
-		break;
+		return value_color("watch", arg, &r->color);
 	case O_FAIL_ON:
-		return set_fail_on(r, arg);
+		return value_fail_on("watch", arg, &r->fail, &r->fail_on);
 	case O_SHOW_SECRETS:
 		r->pipe.show_secrets = true;
 		break;

@@ -19,12 +19,12 @@ says "a fault with a wrong value" 2 'wants a number' serve --fault idle-cut=x
 says "a status that is none" 2 'wants 204, 4xx or 5xx' serve --fault refuse-get=200
 says "a redirect that is none" 2 'wants 301, 302, 303, 307 or 308' serve --fault redirect=304
 says "an option misspelt" 2 'did you mean --policy' serve --polcy replace
-says "a port that is none" 2 'up to 65535' serve --port 65536
-says "a port of letters" 2 'up to 65535' serve --port http
-says "a negative one" 2 'up to 65535' serve --port=-1
-says "a retry of years" 2 'up to 86400000' serve --retry 86400001
-says "keepalive" 2 'up to 86400' serve --keepalive x
-says "cap" 2 'up to 1000' serve --cap 1001
+says "a port that is none" 2 'from 0 to 65535' serve --port 65536
+says "a port of letters" 2 'from 0 to 65535' serve --port http
+says "a negative one" 2 'from 0 to 65535' serve --port=-1
+says "a retry of years" 2 'from 0 to 86400000' serve --retry 86400001
+says "keepalive" 2 'from 0 to 86400' serve --keepalive x
+says "cap" 2 'from 0 to 1000' serve --cap 1001
 says "session errors" 2 'it is 401 or 404' serve --session-errors 403
 says "priming" 2 'it is bare or scoped' serve --post-priming none
 says "replay" 2 'it is inclusive or exclusive' serve --replay x

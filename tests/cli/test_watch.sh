@@ -17,7 +17,7 @@ says "an option misspelt" 2 'did you mean --interface' watch --interfce lo
 says "no such interface" 4 'no such interface\|no permission' watch -i nosuch0
 says "a file that is not there" 3 'nosuch.pcap' watch -r nosuch.pcap
 says "no capture" 3 'README.md' watch -r README.md
-says "a count of nothing" 2 'from 1 to' watch -c 0 -r $C
+says "a count of nothing" 2 'from 1 up' watch -c 0 -r $C
 says "a format" 2 'text or ndjson' watch -T json -r $C
 says "a ring without a size" 2 'C says how large' watch -W 3 -w "$tmp/x" -r $C
 says "a size without a file" 2 'w names the file' watch -C 3 -r $C

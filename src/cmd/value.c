@@ -1,0 +1,71 @@
+#include "value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "complain.h"
+#include "mcpdiag/str.h"
+#include "opts.h"
+
+int
+value_bad(const char *command, const char *option, const char *value, const char *want)
+{
+	complain("mcpdiag %s: %s %s: %s", command, option, value, want);
+	return STATUS_USAGE;
+}
+
+int
+value_word(const char *command, const char *option, const char *word,
+    const char *const *words, const char *want, int *index)
+{
+	const char *near = opts_nearest(word, words);
+	char text[128];
+
+	for (*index = 0; words[*index]; ++*index)
+		if (strcmp(word, words[*index]) == 0)
+			return 0;
+	(void)snprintf(text, sizeof text, near ? "%s; did you mean %s?" : "%s", want,
+	    near ? near : "");
+	return value_bad(command, option, word, text);
+}
+
+int
+value_number(const char *command, const char *option, const char *value, uint64_t min,
+    uint64_t max, uint64_t *out)
+{
+	char text[80];
+
+	if (str_u64(str_c(value), out) && *out >= min && *out <= max)
+		return 0;
+	if (max == UINT64_MAX)
+		(void)snprintf(text, sizeof text, "give a number from %llu up",
+		    (unsigned long long)min);
+	else
+		(void)snprintf(text, sizeof text, "give a number from %llu to %llu",
+		    (unsigned long long)min, (unsigned long long)max);
+	return value_bad(command, option, value, text);
+}
+
+int
+value_fail_on(const char *command, const char *value, bool *fail, enum severity *from)
+{
+	static const char *const words[] = { "info", "warning", "error", "none", NULL };
+	int i, rc = value_word(command, "--fail-on", value, words,
+	    "it is info, warning, error or none", &i);
+
+	*fail = i < 3;
+	*from = *fail ? (enum severity)i : SEV_ERROR;
+	return rc;
+}
+
+int
+value_color(const char *command, const char *value, const char **when)
+{
+	static const char *const words[] = { "auto", "always", "never", NULL };
+	int i, rc = value_word(command, "--color", value, words,
+	    "it is auto, always or never", &i);
+
+	*when = words[i];
+	return rc;
+}
