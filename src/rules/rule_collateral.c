@@ -74,13 +74,9 @@ free_rule(void *arg)
 static struct ct *
 session(struct collateral *r, uint32_t n)
 {
-	struct ct *s = (struct ct *)keeper_find(&r->sessions, n);
+	struct ct *s = keeper_get(&r->sessions, n, sizeof *s);
 
-	if (s)
-		return s;
-	s = xcalloc(1, sizeof *s);
 	s->gets = r->gets;
-	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
 

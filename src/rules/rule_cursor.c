@@ -95,13 +95,9 @@ free_rule(void *arg)
 static struct cl *
 session(struct cursor *r, uint32_t n)
 {
-	struct cl *s = (struct cl *)keeper_find(&r->sessions, n);
+	struct cl *s = keeper_get(&r->sessions, n, sizeof *s);
 
-	if (s)
-		return s;
-	s = xcalloc(1, sizeof *s);
 	s->gets = r->gets;
-	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
 

@@ -83,13 +83,7 @@ find(struct dead *r, uint32_t n)
 static struct ds *
 session(struct dead *r, uint32_t n)
 {
-	struct ds *s = find(r, n);
-
-	if (s == NULL) {
-		s = xcalloc(1, sizeof *s);
-		keeper_add(&r->sessions, &s->of, n);
-	}
-	return s;
+	return keeper_get(&r->sessions, n, sizeof(struct ds));
 }
 
 /* ---- answers ---- */

@@ -74,13 +74,7 @@ free_rule(void *arg)
 static struct storm *
 session(struct storms *r, uint32_t n)
 {
-	struct storm *s = (struct storm *)keeper_find(&r->sessions, n);
-
-	if (s)
-		return s;
-	s = xcalloc(1, sizeof *s);
-	keeper_add(&r->sessions, &s->of, n);
-	return s;
+	return keeper_get(&r->sessions, n, sizeof(struct storm));
 }
 
 static void

@@ -90,13 +90,7 @@ free_rule(void *arg)
 static struct hol *
 session(struct hols *r, uint32_t n)
 {
-	struct hol *s = (struct hol *)keeper_find(&r->sessions, n);
-
-	if (s == NULL) {
-		s = xcalloc(1, sizeof *s);
-		keeper_add(&r->sessions, &s->of, n);
-	}
-	return s;
+	return keeper_get(&r->sessions, n, sizeof(struct hol));
 }
 
 /* All that waited have been answered: it was the stream they waited for. */

@@ -59,13 +59,7 @@ find(struct idle_cut *r, uint32_t n)
 static struct ic *
 session(struct idle_cut *r, uint32_t n)
 {
-	struct ic *s = find(r, n);
-
-	if (s == NULL) {
-		s = xcalloc(1, sizeof *s);
-		keeper_add(&r->sessions, &s->of, n);
-	}
-	return s;
+	return keeper_get(&r->sessions, n, sizeof(struct ic));
 }
 
 static uint32_t

@@ -92,13 +92,9 @@ free_rule(void *arg)
 static struct rk *
 session(struct kills *r, uint32_t n)
 {
-	struct rk *s = (struct rk *)keeper_find(&r->sessions, n);
+	struct rk *s = keeper_get(&r->sessions, n, sizeof *s);
 
-	if (s)
-		return s;
-	s = xcalloc(1, sizeof *s);
 	s->gets = r->gets;
-	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
 

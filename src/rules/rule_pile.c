@@ -81,13 +81,7 @@ free_rule(void *arg)
 static struct pile *
 session(struct piles *r, uint32_t n)
 {
-	struct pile *s = (struct pile *)keeper_find(&r->sessions, n);
-
-	if (s)
-		return s;
-	s = xcalloc(1, sizeof *s);
-	keeper_add(&r->sessions, &s->of, n);
-	return s;
+	return keeper_get(&r->sessions, n, sizeof(struct pile));
 }
 
 static struct shadow *

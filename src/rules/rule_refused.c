@@ -107,13 +107,9 @@ free_rule(void *arg)
 static struct rg *
 session(struct refused *r, uint32_t n)
 {
-	struct rg *s = (struct rg *)keeper_find(&r->sessions, n);
+	struct rg *s = keeper_get(&r->sessions, n, sizeof *s);
 
-	if (s)
-		return s;
-	s = xcalloc(1, sizeof *s);
 	s->gets = r->gets;
-	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
 
@@ -121,15 +117,8 @@ static struct server *
 server(struct refused *r, const struct got *g)
 {
 	uint32_t key = (uint32_t)g->address;
-	struct server *v;
 
-	if (g->address == 0)
-		return NULL;
-	if ((v = (struct server *)keeper_find(&r->servers, key)) != NULL)
-		return v;
-	v = xcalloc(1, sizeof *v);
-	keeper_add(&r->servers, &v->of, key);
-	return v;
+	return g->address ? keeper_get(&r->servers, key, sizeof(struct server)) : NULL;
 }
 
 /* ---- one run ---- */

@@ -99,13 +99,7 @@ client(struct reinit *r, uint64_t key, bool make)
 static struct ri *
 session(struct reinit *r, uint32_t n)
 {
-	struct ri *s = (struct ri *)keeper_find(&r->sessions, n);
-
-	if (s == NULL) {
-		s = xcalloc(1, sizeof *s);
-		keeper_add(&r->sessions, &s->of, n);
-	}
-	return s;
+	return keeper_get(&r->sessions, n, sizeof(struct ri));
 }
 
 static uint64_t

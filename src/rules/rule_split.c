@@ -61,13 +61,7 @@ free_rule(void *arg)
 static struct sb *
 session(struct split *r, uint32_t n)
 {
-	struct sb *s = (struct sb *)keeper_find(&r->sessions, n);
-
-	if (s == NULL) {
-		s = xcalloc(1, sizeof *s);
-		keeper_add(&r->sessions, &s->of, n);
-	}
-	return s;
+	return keeper_get(&r->sessions, n, sizeof(struct sb));
 }
 
 static bool

@@ -82,13 +82,9 @@ free_rule(void *arg)
 static struct ss *
 session(struct stale *r, uint32_t n)
 {
-	struct ss *s = (struct ss *)keeper_find(&r->sessions, n);
+	struct ss *s = keeper_get(&r->sessions, n, sizeof *s);
 
-	if (s)
-		return s;
-	s = xcalloc(1, sizeof *s);
 	s->gets = r->gets;
-	keeper_add(&r->sessions, &s->of, n);
 	return s;
 }
 

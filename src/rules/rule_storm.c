@@ -107,13 +107,7 @@ find(struct storm *r, uint32_t n)
 static struct st *
 session(struct storm *r, uint32_t n)
 {
-	struct st *s = find(r, n);
-
-	if (s == NULL) {
-		s = xcalloc(1, sizeof *s);
-		keeper_add(&r->sessions, &s->of, n);
-	}
-	return s;
+	return keeper_get(&r->sessions, n, sizeof(struct st));
 }
 
 static enum list

@@ -75,6 +75,18 @@ keeper_add(struct keeper *kp, struct kept *k, uint32_t session)
 	idmap_put(&kp->map, &k->node, session);
 }
 
+void *
+keeper_get(struct keeper *kp, uint32_t session, size_t size)
+{
+	struct kept *k = keeper_find(kp, session);
+
+	if (k)
+		return k;
+	k = xcalloc(1, size);
+	keeper_add(kp, k, session);
+	return k;
+}
+
 void
 keeper_drop(struct keeper *kp, struct kept *k)
 {

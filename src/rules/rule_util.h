@@ -4,8 +4,8 @@
 
 #include "mcpdiag/event.h"
 #include "mcpdiag/idmap.h"
-#include "mcpdiag/rule.h"
 #include "mcpdiag/map.h"
+#include "mcpdiag/rule.h"
 
 /* Median of n > 0 values, which are left as they are; the extremes too. */
 ns_t median(const ns_t *v, uint32_t n, ns_t *min, ns_t *max);
@@ -37,6 +37,9 @@ void keeper_init(struct keeper *, struct engine *, uint64_t max,
     void (*free_session)(struct kept *));
 /* Puts in what is not there yet; the keeper owns it. */
 void keeper_add(struct keeper *, struct kept *, uint32_t session);
+/* What is there of that session; else `size` bytes of zeros, put in: a rule's own
+ * struct, whose first member is its struct kept. */
+void *keeper_get(struct keeper *, uint32_t session, size_t size);
 void keeper_drop(struct keeper *, struct kept *);	/* and frees it */
 void keeper_fini(struct keeper *);
 
