@@ -48,11 +48,12 @@ loop_new(struct errmsg *em)
 	struct event_config *cfg = event_config_new();
 	struct loop *l = xcalloc(1, sizeof *l);
 
-	/* Early close is what LOOP_CLOSED stands on: that is epoll. */
+	/* Early close is what LOOP_CLOSED stands on: that is epoll.  Without
+	 * precise timers, time goes in steps of the system's tick, 4 ms. */
 	if (cfg != NULL && event_config_require_features(cfg,
 	    EV_FEATURE_EARLY_CLOSE | EV_FEATURE_ET) == 0 &&
 	    event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK |
-	    EVENT_BASE_FLAG_IGNORE_ENV) == 0)
+	    EVENT_BASE_FLAG_IGNORE_ENV | EVENT_BASE_FLAG_PRECISE_TIMER) == 0)
 		l->base = event_base_new_with_config(cfg);
 	if (cfg != NULL)
 		event_config_free(cfg);
@@ -141,8 +142,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	/* libevent counts from the start of the turn in which the timer was
-	 * set, on a clock of some milliseconds. */
+	/* libevent counts from the start of the turn in which the timer was set. */
 	if (left > 0)
 		arm(t, left);
 	else

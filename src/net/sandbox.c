@@ -153,6 +153,7 @@ static const int calls[] = {
 	SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_pwait2), SCMP_SYS(nanosleep),
 	SCMP_SYS(clock_nanosleep), SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres),
 	SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(times),
+	SCMP_SYS(timerfd_settime), SCMP_SYS(timerfd_settime64),
 	/* memory */
 	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
 	/* signals and itself */
