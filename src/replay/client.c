@@ -538,6 +538,8 @@ client_start(struct client *c, const struct client_request *q,
 	r->cb = *cb;
 	r->arg = arg;
 	buf_init(&r->head, c->opts.header);
+	/* Not one that was used before: libcurl up to 8.1.0 reads what it has
+	 * freed when the next response begins with a folded line (curl #11101). */
 	r->easy = curl_late()->easy_init();
 	assert(r->easy != NULL);
 	DL_APPEND(c->reqs, r);

@@ -1,18 +1,21 @@
 #include "mcpdiag/witness.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "mcpdiag/buf.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/xmem.h"
 
 #define ADDRESS 64
 #define FIRST_PORT 1024U
 #define N_PORTS (65536U - FIRST_PORT)
+#define MAX_PIECE (1U << 20)	/* of a head or chunk that is told at once */
 
 struct conn {
 	uint32_t id;
@@ -35,6 +38,7 @@ struct witness_x {
 	enum part part;
 	unsigned status;	/* 0: none so far */
 	bool chunked, length;
+	struct buf head;	/* what of it is not told yet */
 };
 
 struct witness {
@@ -43,6 +47,7 @@ struct witness {
 	struct conn *conns;
 	uint32_t n_conns;	/* so far */
 	unsigned next_port;
+	struct buf chunk;
 };
 
 struct witness *
@@ -52,6 +57,7 @@ witness_new(const struct witness_cb *cb, void *arg)
 
 	w->cb = *cb;
 	w->arg = arg;
+	buf_init(&w->chunk, MAX_PIECE);
 	return w;
 }
 
@@ -66,6 +72,7 @@ witness_free(struct witness *w)
 		HASH_DEL(w->conns, c);
 		free(c);
 	}
+	buf_fini(&w->chunk);
 	free(w);
 }
 
@@ -133,6 +140,7 @@ witness_begin(struct witness *w, const char *local, unsigned local_port,
 	struct witness_x *x = xcalloc(1, sizeof *x);
 
 	x->witness = w;
+	buf_init(&x->head, MAX_PIECE);
 	x->unix_socket = local == NULL || local[0] == '\0' || remote == NULL ||
 	    remote[0] == '\0';
 	print_address(x->local, x->unix_socket ? "127.0.0.1" : local, local_port);
@@ -146,6 +154,23 @@ tell(struct witness_x *x, bool response, struct str s)
 {
 	if (x->conn && s.n > 0)
 		x->witness->cb.bytes(x->witness->arg, x->conn->id, response, s.p, s.n);
+}
+
+static void
+tell_kept(struct witness_x *x)
+{
+	tell(x, true, buf_str(&x->head));
+	buf_fini(&x->head);
+}
+
+/* Lines of a head come one by one, and are told together: most came so. */
+static void
+keep(struct witness_x *x, struct str line)
+{
+	if (buf_adds(&x->head, line) == 0)
+		return;
+	tell_kept(x);
+	tell(x, true, line);
 }
 
 void
@@ -200,12 +225,12 @@ status_line(struct witness_x *x, struct str line)
 	x->status = status_of(line);
 	x->chunked = x->length = false;
 	if (!x->h2) {
-		tell(x, true, line);
+		keep(x, line);
 		return;
 	}
 	/* RFC 9113 has no reason phrase; RFC 9112 4 has the space before it. */
 	(void)snprintf(text, sizeof text, "HTTP/1.1 %u \r\n", x->status);
-	tell(x, true, str_c(text));
+	keep(x, str_c(text));
 }
 
 /* RFC 9112 6.3 */
@@ -219,15 +244,17 @@ static void
 end_of_head(struct witness_x *x, struct str line)
 {
 	if (x->status < 200) {
-		tell(x, true, line);
+		keep(x, line);
+		tell_kept(x);
 		x->status = 0;
 		return;
 	}
 	if (x->h2 && !x->length && has_body(x)) {
-		tell(x, true, STR("Transfer-Encoding: chunked\r\n"));
+		keep(x, STR("Transfer-Encoding: chunked\r\n"));
 		x->chunked = true;
 	}
-	tell(x, true, line);
+	keep(x, line);
+	tell_kept(x);
 	x->part = BODY;
 }
 
@@ -257,23 +284,27 @@ witness_line(struct witness_x *x, struct str line)
 		x->chunked = str_find(line, STR("chunked")) != SIZE_MAX;
 	else if (str_ipre(line, STR("content-length:")))
 		x->length = true;
-	tell(x, true, line);
+	keep(x, line);
 }
 
 void
 witness_body(struct witness_x *x, const void *p, size_t n)
 {
-	char size[24];
+	struct buf *chunk = &x->witness->chunk;
 
 	if (n == 0)
 		return;
-	if (x->chunked) {
-		(void)snprintf(size, sizeof size, "%zx\r\n", n);
-		tell(x, true, str_c(size));
+	if (!x->chunked) {
+		tell(x, true, str_of(p, n));
+		return;
 	}
-	tell(x, true, str_of(p, n));
-	if (x->chunked)
-		tell(x, true, STR("\r\n"));
+	/* Curl gives no more at once than its buffer holds. */
+	assert(n < MAX_PIECE / 2);
+	buf_clear(chunk);
+	(void)buf_fmt(chunk, "%zx\r\n", n);
+	(void)buf_add(chunk, p, n);
+	(void)buf_adds(chunk, STR("\r\n"));
+	tell(x, true, buf_str(chunk));
 }
 
 void
@@ -281,6 +312,7 @@ witness_end(struct witness_x *x, enum witness_end how)
 {
 	struct conn *c = x->conn;
 
+	tell_kept(x);
 	if (c == NULL) {
 		free(x);
 		return;
