@@ -118,7 +118,7 @@ start
 fast
 listen R2 5000 2000 1000
 punctual
-if [ "$(ulimit -Hn)" != unlimited ] && [ "$(ulimit -Hn)" -lt 20100 ]; then
+if [ "$(ulimit -Hn)" != unlimited ] && [ "$(ulimit -Hn)" -lt 10200 ]; then
 	say SKIP "R4 10000 listeners: no more than $(ulimit -Hn) open files"
 else
 	listen R4 10000 60000 3000

@@ -23,6 +23,7 @@
 #define MAX_SESSIONS 10000
 #define MAX_POOLS 64		/* of connections; more clients share them */
 #define SMALL_BUFFER 1024
+#define CLIENT_BYTES (64U << 10)	/* of one client and what is known of it */
 #define MAX_HEADERS 32
 #define MAX_SECONDS 86400
 #define MAX_TOKEN 65536
@@ -659,6 +660,8 @@ replay(struct run *r, struct output *o)
 	struct errmsg em = { "" };
 	int rc = STATUS_ENVIRONMENT;
 
+	/* That limit is for the whole program, and so for its requests, too. */
+	so.pipeline.limits.memory += r->sessions * plan_clients(r->plan) * CLIENT_BYTES;
 	r->loop = loop_new(&em);
 	r->cap = r->loop ? selfcap_new(r->loop, &so, &em) : NULL;
 	if (r->cap == NULL) {

@@ -601,12 +601,12 @@ player_free(struct player *p)
 int
 player_start(struct player *p, struct errmsg *em)
 {
-	p->start = loop_mono(p->loop);
 	for (uint32_t i = 0; i < plan_clients(p->plan) && p->opts.pools == NULL; i++) {
 		p->clients[i] = client_new(p->loop, &p->opts.client, em);
 		if (p->clients[i] == NULL)
 			return -E_IO;
 	}
+	p->start = loop_mono(p->loop);
 	for (uint32_t i = 0; i < p->n; i++)
 		if (p->lives[i]->x.plan->prev)
 			make_ready(p, p->lives[i]);
