@@ -22,8 +22,7 @@
 #define CROWD "listeners"	/* its name among the scenarios */
 
 enum {
-	O_HEADER = OPT_OWN, O_INSECURE, O_BEARER_FILE, O_BEARER_ENV, O_EMIT_TOOL, O_IDLE,
-	O_ONLY, O_CLIENT, O_LISTENERS, O_DURATION, O_WRITE, O_FORMAT, O_OUTPUT, O_FAIL_ON,
+	O_EMIT_TOOL = OPT_OWN, O_IDLE, O_ONLY, O_CLIENT, O_LISTENERS, O_DURATION, O_WRITE, O_FORMAT, O_OUTPUT, O_FAIL_ON,
 	O_COLOR, O_LIST_SCENARIOS,
 };
 
@@ -36,10 +35,7 @@ static const struct opt options[] = {
 	{ O_LISTENERS, 0, "listeners", "K", "of one session, left alone for a while (2)" },
 	{ O_DURATION, 0, "duration", "SECONDS", "so long (10)" },
 	{ O_CLIENT, 0, "client", "NAME", "they are that client (eventsource); --list has them" },
-	{ O_HEADER, 'H', "header", "NAME: VALUE", "send it with each request; @FILE: its lines" },
-	{ O_BEARER_FILE, 0, "bearer-file", "FILE", "send the token in it as authorization" },
-	{ O_BEARER_ENV, 0, "bearer-env", "NAME", "that of an environment variable" },
-	{ O_INSECURE, 'k', "insecure", NULL, "take any certificate" },
+	TARGET_OPTS,
 	{ O_WRITE, 'w', "write", "FILE", "write what was exchanged as a capture" },
 	{ O_FORMAT, 'T', "format", "FORMAT", "text (default) or json" },
 	{ O_OUTPUT, 'o', "output", "FILE", "write there instead of stdout" },
@@ -224,15 +220,6 @@ set(struct run *r, int id, const char *arg)
 	int rc = 0;
 
 	switch (id) {
-	case O_HEADER:
-		return target_header(&r->target, "probe", arg);
-	case O_BEARER_FILE:
-		return target_token_file(&r->target, "probe", arg);
-	case O_BEARER_ENV:
-		return target_token_env(&r->target, "probe", arg);
-	case O_INSECURE:
-		r->o.client.insecure = true;
-		break;
 	case O_EMIT_TOOL:
 		return set_tool(r, arg);
 	case O_IDLE:
@@ -263,6 +250,8 @@ set(struct run *r, int id, const char *arg)
 		return set_fail_on(r, arg);
 	case O_COLOR:
 		return value_color("probe", arg, &r->color);
+	default:
+		return target_set(&r->target, "probe", id, arg);
 	}
 	return rc;
 }
@@ -286,7 +275,12 @@ parse(struct run *r, int argc, char **argv)
 		if (rc != 0)
 			return rc;
 	}
-	return target_url(&r->target, "probe", argc - operand, argv + operand);
+	if (argc - operand != 1) {
+		complain("mcpdiag probe: give one URL, that of the MCP endpoint: "
+		    "http://127.0.0.1:3000/mcp");
+		return STATUS_USAGE;
+	}
+	return target_url(&r->target, "probe", argv[operand]);
 }
 
 /* ---- the run ---- */
@@ -455,6 +449,7 @@ probe(struct run *r)
 	r->o.url = r->target.url;
 	r->o.headers = r->target.headers;
 	r->o.n_headers = r->target.n_headers;
+	r->o.client = r->target.client;
 	if (r->cap) {
 		r->o.client.witness = selfcap_witness(r->cap);
 		r->probe = probe_new(r->loop, &r->o, on_each, on_done, r, &em);
@@ -487,6 +482,7 @@ run(const struct command *cmd, int argc, char **argv)
 	int rc;
 
 	probe_opts_init(&r.o);
+	target_init(&r.target);
 	r.c.client = clients_find("eventsource");
 	r.c.duration = DURATION;
 	rc = parse(&r, argc, argv);

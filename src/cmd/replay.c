@@ -18,21 +18,19 @@
 #include "replay_show.h"
 #include "report.h"
 #include "selfcap.h"
+#include "target.h"
 #include "value.h"
 
 #define MAX_SESSIONS 10000
 #define MAX_POOLS 64		/* of connections; more clients share them */
 #define SMALL_BUFFER 1024
 #define CLIENT_BYTES (64U << 10)	/* of one client and what is known of it */
-#define MAX_HEADERS 32
 #define MAX_SECONDS 86400
-#define MAX_TOKEN 65536
 
 enum {
 	O_DRY_RUN = OPT_OWN, O_ALLOW, O_TOOL, O_WHERE, O_CLIENT, O_SPEED,
 	O_MAX_WAIT, O_TIMEOUT, O_SESSIONS,
-	O_HEADER, O_BEARER_FILE, O_BEARER_ENV, O_INSECURE, O_CACERT, O_RESOLVE, O_UNIX,
-	O_HTTP2, O_WRITE, O_FORMAT, O_OUTPUT, O_QUIET, O_VERBOSE, O_COLOR, O_FAIL_ON, O_STRICT, O_BASELINE, O_WRITE_BASELINE,
+	O_WRITE, O_FORMAT, O_OUTPUT, O_QUIET, O_VERBOSE, O_COLOR, O_FAIL_ON, O_STRICT, O_BASELINE, O_WRITE_BASELINE,
 	O_SHOW_SECRETS,
 };
 
@@ -48,14 +46,7 @@ static const struct opt options[] = {
 	{ O_MAX_WAIT, 0, "max-wait", "SECONDS", "cut longer pauses of the capture" },
 	{ O_TIMEOUT, 0, "timeout", "SECONDS", "wait so long for an answer (30)" },
 	{ O_SESSIONS, 0, "sessions", "N", "play it N times at once (1)" },
-	{ O_HEADER, 'H', "header", "NAME: VALUE", "send it with each request" },
-	{ O_BEARER_FILE, 0, "bearer-file", "FILE", "send the token in it as authorization" },
-	{ O_BEARER_ENV, 0, "bearer-env", "NAME", "that of an environment variable" },
-	{ O_INSECURE, 'k', "insecure", NULL, "take any certificate" },
-	{ O_CACERT, 0, "cacert", "FILE", "trust the certificates in it" },
-	{ O_RESOLVE, 0, "resolve", "HOST:PORT:ADDRESS", "connect there for that name" },
-	{ O_UNIX, 0, "unix-socket", "PATH", "connect to it, whatever the URL says" },
-	{ O_HTTP2, 0, "http2", NULL, "speak HTTP/2: with https when the server does" },
+	TARGET_OPTS,
 	{ O_WRITE, 'w', "write", "FILE", "write what was exchanged as a capture" },
 	{ O_FORMAT, 'T', "format", "FORMAT", "text (default) or json" },
 	{ O_OUTPUT, 'o', "output", "FILE", "write there instead of stdout" },
@@ -84,11 +75,8 @@ struct run {
 	struct player_opts player;
 	const char **files;
 	unsigned n_files, cap_files;
-	const char *url, *write, *output, *color, *bearer;
-	char *token;
-	const char *resolve[MAX_HEADERS + 1];
-	unsigned n_resolve;
-	struct str headers[MAX_HEADERS + 1];
+	const char *write, *output, *color;
+	struct target target;
 	uint64_t sessions;
 	bool dry_run, json, fail, strict;
 	enum severity fail_on;
@@ -156,19 +144,6 @@ set_where(struct run *r, const char *arg)
 }
 
 static int
-add_header(struct run *r, const char *arg)
-{
-	const char *colon = strchr(arg, ':');
-
-	if (colon == NULL || colon == arg || strpbrk(arg, "\r\n"))
-		return usage("--header", arg, "it is Name: value");
-	if (r->player.n_headers >= MAX_HEADERS)
-		return usage("--header", arg, "these are too many");
-	r->headers[r->player.n_headers++] = str_c(arg);
-	return 0;
-}
-
-static int
 set_client(struct run *r, const char *arg)
 {
 	const char *names[64] = { "recorded" };
@@ -193,43 +168,6 @@ set_client(struct run *r, const char *arg)
 	rc = usage("--client", arg, b.p);
 	buf_fini(&b);
 	return rc;
-}
-
-/* The token becomes a header; it is never on the command line. */
-static int
-set_token(struct run *r, struct str token)
-{
-	static const char name[] = "Authorization: Bearer ";
-	size_t n = sizeof name - 1;
-
-	while (token.n > 0 && (unsigned char)token.p[token.n - 1] <= ' ')
-		token.n--;
-	for (size_t i = 0; i < token.n; i++)
-		if (token.p[i] <= ' ' || token.p[i] > '~')
-			return usage("--bearer", "", "the token is not one line of ASCII");
-	if (token.n == 0 || r->player.n_headers >= MAX_HEADERS)
-		return usage("--bearer", "", "there is no token");
-	r->token = xmalloc(n + token.n + 1);
-	memcpy(r->token, name, n);
-	memcpy(r->token + n, token.p, token.n);
-	r->token[n + token.n] = '\0';
-	r->headers[r->player.n_headers++] = str_of(r->token, n + token.n);
-	return 0;
-}
-
-static int
-read_token(struct run *r, const char *path)
-{
-	char text[MAX_TOKEN];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
-	int err = errno;
-
-	if (fd >= 0)
-		(void)close(fd);
-	if (n < 0)
-		return usage("--bearer-file", path, strerror(err));
-	return set_token(r, str_of(text, (size_t)n));
 }
 
 static int
@@ -260,33 +198,6 @@ set_number(struct run *r, int id, const char *arg)
 }
 
 static int
-set_target(struct run *r, int id, const char *arg)
-{
-	switch (id) {
-	case O_HEADER:
-		return add_header(r, arg);
-	case O_BEARER_FILE:
-		return read_token(r, arg);
-	case O_BEARER_ENV:
-		if (getenv(arg) == NULL)
-			return usage("--bearer-env", arg, "there is no such variable");
-		return set_token(r, str_c(getenv(arg)));
-	case O_CACERT:
-		r->player.client.ca_file = arg;
-		return access(arg, R_OK) == 0 ? 0 : usage("--cacert", arg, strerror(errno));
-	case O_RESOLVE:
-		if (r->n_resolve >= MAX_HEADERS)
-			return usage("--resolve", arg, "these are too many");
-		r->resolve[r->n_resolve++] = arg;
-		return 0;
-	case O_UNIX:
-		r->player.client.unix_socket = arg;
-		return 0;
-	}
-	return STATUS_USAGE;
-}
-
-static int
 set(struct run *r, int id, const char *arg)
 {
 	static const char *const formats[] = { "text", "json", NULL };
@@ -309,12 +220,6 @@ set(struct run *r, int id, const char *arg)
 		return set_where(r, arg);
 	case O_CLIENT:
 		return set_client(r, arg);
-	case O_INSECURE:
-		r->player.client.insecure = true;
-		return 0;
-	case O_HTTP2:
-		r->player.client.http = CLIENT_HTTP2;
-		return 0;
 	case O_WRITE:
 		r->write = arg;
 		return 0;
@@ -348,23 +253,17 @@ set(struct run *r, int id, const char *arg)
 	case O_SPEED: case O_MAX_WAIT: case O_TIMEOUT: case O_SESSIONS: case O_FAIL_ON:
 		return set_number(r, id, arg);
 	}
-	return set_target(r, id, arg);
-}
-
-static bool
-is_url(const char *s)
-{
-	return strncmp(s, "http://", 7) == 0 || strncmp(s, "https://", 8) == 0;
+	return target_set(&r->target, "replay", id, arg);
 }
 
 static int
 set_operands(struct run *r, char **v, int n)
 {
 	for (int i = 0; i < n; i++) {
-		if (is_url(v[i]) && r->url)
+		if (target_is_url(v[i]) && r->target.url)
 			return usage(v[i], "", "one URL is enough");
-		if (is_url(v[i])) {
-			r->url = v[i];
+		if (target_is_url(v[i])) {
+			(void)target_url(&r->target, "replay", v[i]);
 			continue;
 		}
 		r->files = xgrow(r->files, r->n_files, &r->cap_files, sizeof *r->files);
@@ -374,7 +273,7 @@ set_operands(struct run *r, char **v, int n)
 		complain("mcpdiag replay: no capture given: mcpdiag replay CAPTURE URL");
 		return STATUS_USAGE;
 	}
-	if (r->url == NULL && !r->dry_run) {
+	if (r->target.url == NULL && !r->dry_run) {
 		complain("mcpdiag replay: no URL given, such as http://localhost:3000/mcp; "
 		    "--dry-run needs none");
 		return STATUS_USAGE;
@@ -387,8 +286,6 @@ set_operands(struct run *r, char **v, int n)
 		    "clients");
 	if (r->row && r->strict)
 		return usage("--strict", "with --client", "there is nothing to compare");
-	if (r->player.client.http == CLIENT_HTTP2 && r->url && strncmp(r->url, "https", 5) == 0)
-		r->player.client.http = CLIENT_HTTP2_TLS;
 	return 0;
 }
 
@@ -469,7 +366,7 @@ start_player(struct run *r, uint64_t i, struct errmsg *em)
 	uint32_t first = (uint32_t)i * plan_clients(r->plan);
 	struct client *const *pools = r->n_pools ? r->pools : NULL;
 	const struct standin_opts so = { .pools = pools, .n_pools = r->n_pools,
-		.first_pool = first, .url = r->url, .headers = r->headers,
+		.first_pool = first, .url = r->target.url, .headers = r->player.headers,
 		.n_headers = r->player.n_headers, .row = r->row, .speed = r->player.speed,
 		.answer_timeout = r->player.answer_timeout, .client = r->player.client };
 	struct player_opts po = r->player;
@@ -573,9 +470,9 @@ print(const struct run *r, struct output *o, const struct verdict *v,
 		return;
 	if (r->json) {
 		if (r->row)
-			replay_show_standins_json(&o->out, r->url, r->standins[0], r->row);
+			replay_show_standins_json(&o->out, r->target.url, r->standins[0], r->row);
 		else
-			replay_show_json(&o->out, r->url, r->plan, r->players[0], c);
+			replay_show_json(&o->out, r->target.url, r->plan, r->players[0], c);
 		sink_json(&o->out, tl, v, MCPDIAG_VERSION);
 		out_c(&o->out, "}\n");
 		return;
@@ -667,9 +564,10 @@ replay(struct run *r, struct output *o)
 	if (r->cap == NULL) {
 		complain("mcpdiag replay: %s", em.text);
 	} else {
-		r->player.url = r->url;
-		r->player.headers = r->headers;
-		r->player.client.resolve = r->n_resolve ? r->resolve : NULL;
+		r->player.url = r->target.url;
+		r->player.headers = r->target.headers;
+		r->player.n_headers = r->target.n_headers;
+		r->player.client = r->target.client;
 		r->player.client.witness = selfcap_witness(r->cap);
 		rc = play(r);
 		if (rc == 0)
@@ -724,6 +622,7 @@ run_replay(const struct command *cmd, int argc, char **argv)
 
 	limits_init(&r.pipe.limits);
 	player_opts_init(&r.player);
+	target_init(&r.target);
 	r.plan = plan_new();
 	while (rc == 0 && (id = opts_next(cmd, argc, argv, &arg, &operand)) != OPT_END) {
 		if (id == OPT_DONE)
@@ -739,7 +638,7 @@ out:
 	pipeline_free(r.captured);
 	plan_free(r.plan);
 	where_free(r.where);
-	free(r.token);
+	target_fini(&r.target);
 	free(r.files);
 	return rc;
 }

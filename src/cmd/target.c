@@ -3,20 +3,26 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd.h"
 #include "complain.h"
 #include "mcpdiag/buf.h"
 #include "mcpdiag/xmem.h"
+#include "value.h"
 
 #define FILE_MAX (64U << 10)
 
-static void
-add(struct target *t, struct str line)
+static int
+add(struct target *t, const char *command, struct str line)
 {
-	t->headers = xgrow(t->headers, t->n_headers, &t->cap_headers, sizeof *t->headers);
+	if (t->n_headers == TARGET_MAX) {
+		complain("mcpdiag %s: more than %d headers", command, TARGET_MAX);
+		return STATUS_USAGE;
+	}
 	t->headers[t->n_headers++] = str_of(xmemdup0(line.p, line.n), line.n);
+	return 0;
 }
 
 static int
@@ -31,8 +37,7 @@ add_header(struct target *t, const char *command, struct str line)
 		complain("mcpdiag %s: -H: give 'Name: value', or @FILE", command);
 		return STATUS_USAGE;
 	}
-	add(t, line);
-	return 0;
+	return add(t, command, line);
 }
 
 static int
@@ -73,8 +78,8 @@ take_line(struct str *s)
 	return line;
 }
 
-int
-target_header(struct target *t, const char *command, const char *arg)
+static int
+set_header(struct target *t, const char *command, const char *arg)
 {
 	struct buf b;
 	struct str rest;
@@ -112,14 +117,14 @@ add_token(struct target *t, const char *command, struct str token)
 		    "has", command);
 		rc = STATUS_USAGE;
 	} else {
-		add(t, buf_str(&b));
+		rc = add(t, command, buf_str(&b));
 	}
 	buf_fini(&b);
 	return rc;
 }
 
-int
-target_token_file(struct target *t, const char *command, const char *path)
+static int
+set_token_file(struct target *t, const char *command, const char *path)
 {
 	struct buf b;
 	struct str rest;
@@ -132,8 +137,8 @@ target_token_file(struct target *t, const char *command, const char *path)
 	return rc;
 }
 
-int
-target_token_env(struct target *t, const char *command, const char *name)
+static int
+set_token_env(struct target *t, const char *command, const char *name)
 {
 	const char *token = getenv(name);
 
@@ -145,23 +150,64 @@ target_token_env(struct target *t, const char *command, const char *name)
 }
 
 int
-target_url(struct target *t, const char *command, int n, char **operands)
+target_set(struct target *t, const char *command, int id, const char *arg)
 {
-	struct str url;
+	switch (id) {
+	case TARGET_HEADER:
+		return set_header(t, command, arg);
+	case TARGET_BEARER_FILE:
+		return set_token_file(t, command, arg);
+	case TARGET_BEARER_ENV:
+		return set_token_env(t, command, arg);
+	case TARGET_INSECURE:
+		t->client.insecure = true;
+		return 0;
+	case TARGET_CACERT:
+		t->client.ca_file = arg;
+		return access(arg, R_OK) == 0 ? 0 :
+		    value_bad(command, "--cacert", arg, strerror(errno));
+	case TARGET_RESOLVE:
+		if (t->n_resolve == TARGET_MAX)
+			return value_bad(command, "--resolve", arg, "these are too many");
+		t->resolve[t->n_resolve++] = arg;
+		t->client.resolve = t->resolve;
+		return 0;
+	case TARGET_UNIX:
+		t->client.unix_socket = arg;
+		return 0;
+	case TARGET_HTTP2:
+		t->client.http = CLIENT_HTTP2;
+		return 0;
+	}
+	return STATUS_USAGE;
+}
 
-	if (n != 1) {
-		complain("mcpdiag %s: give one URL, that of the MCP endpoint: "
-		    "http://127.0.0.1:3000/mcp", command);
-		return STATUS_USAGE;
-	}
-	url = str_c(operands[0]);
-	if (!str_ipre(url, STR("http://")) && !str_ipre(url, STR("https://"))) {
+bool
+target_is_url(const char *s)
+{
+	return str_ipre(str_c(s), STR("http://")) || str_ipre(str_c(s), STR("https://"));
+}
+
+int
+target_url(struct target *t, const char *command, const char *url)
+{
+	if (!target_is_url(url)) {
 		complain("mcpdiag %s: %s: is no URL; it begins with http:// or https://",
-		    command, operands[0]);
+		    command, url);
 		return STATUS_USAGE;
 	}
-	t->url = operands[0];
+	t->url = url;
+	/* Without TLS nobody asks for it: it is spoken, or not. */
+	if (t->client.http == CLIENT_HTTP2 && str_ipre(str_c(url), STR("https:")))
+		t->client.http = CLIENT_HTTP2_TLS;
 	return 0;
+}
+
+void
+target_init(struct target *t)
+{
+	*t = (struct target){ 0 };
+	client_opts_init(&t->client);
 }
 
 void
@@ -169,8 +215,7 @@ target_fini(struct target *t)
 {
 	for (uint32_t i = 0; i < t->n_headers; i++)
 		free((char *)(uintptr_t)t->headers[i].p);
-	free(t->headers);
-	*t = (struct target){ 0 };
+	t->n_headers = 0;
 }
 
 bool

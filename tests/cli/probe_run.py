@@ -120,11 +120,12 @@ def interrupted():
 class Bad:
     """A server that says what it is told to each connection, until closed."""
 
-    def __init__(self, say, hold=False, drip=None, tell=None):
+    def __init__(self, say, hold=False, drip=None, tell=None, options=()):
         self.s = socket.create_server(("127.0.0.1", 0))
         self.port = self.s.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self.say, self.hold, self.drip, self.tell, self.open = say, hold, drip, tell, []
+        self.options = options
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
@@ -167,6 +168,10 @@ def answer(status, *lines, body=b""):
     return "\r\n".join(head).encode() + body
 
 
+# RFC 9113 6.5 and 6.8: type 4, empty; type 7, no stream was looked at, no error.
+SETTINGS = b"\0\0\0\x04\0\0\0\0\0"
+GOAWAY = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\0"
+
 BAD = [
     ("nothing but silence", b"", {"hold": True}, "no answer to initialize"),
     ("a close", b"", {}, "mpty reply|closed"),
@@ -184,14 +189,17 @@ BAD = [
     ("a body without end", b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n",
      {"drip": b"[" * 5000}, "."),
     ("no HTTP", b"SSH-2.0-OpenSSH_9.2\r\n", {}, "."),
-    ("HTTP/2 and GOAWAY", b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\0", {}, "."),
+    ("HTTP/2 where it is not spoken", GOAWAY, {}, "."),
+    ("HTTP/2 and GOAWAY", SETTINGS + GOAWAY, {"options": ["--http2"]}, "."),
+    ("HTTP/2 and silence", SETTINGS, {"hold": True, "options": ["--http2"]}, "no answer"),
+    ("HTTP/1.1 where HTTP/2 is wanted", answer("400 Bad Request"), {"options": ["--http2"]}, "."),
 ]
 
 
 def bad_targets():
     """whatever is there, a line says what"""
     bads = [(what, Bad(say, **how), line) for what, say, how, line in BAD]
-    probes = [probe(b.url) for _, b, _ in bads]
+    probes = [probe(*b.options, b.url) for _, b, _ in bads]
     for (what, b, line), p in zip(bads, probes):
         status, out, err = result(p)
         good = status == 5 and out == "" and err.count("\n") == 1 and \
@@ -211,6 +219,11 @@ def nobody():
         status, out, err = result(probe(server.url.replace("http", "https")))
         ok("https where there is none", status == 5 and out == "" and err.count("\n") == 1,
            f"{status} {err}")
+    with Server() as server:
+        port = server.url.split(":")[2].split("/")[0]
+        status, out, err = result(probe("--only", "two-gets", "--resolve", f"localhost.test:{port}:127.0.0.1",
+                                        "-H", f"Host: localhost:{port}", f"http://localhost.test:{port}/mcp"))
+        ok("--resolve", status == 0 and "two-gets" in out, f"{status} {out} {err}")
     status, out, err = result(probe("http://no-such-host.invalid/mcp"))
     ok("no such name", status == 5 and out == "", f"{status} {err}")
 

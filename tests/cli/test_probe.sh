@@ -34,6 +34,7 @@ says "a token's file that is not there" 2 'No such file' probe --bearer-file "$t
 : >"$tmp/empty"
 says "an empty one" 2 'is empty' probe --bearer-file "$tmp/empty" $U
 says "a variable that is not there" 2 'no such variable' probe --bearer-env MCPDIAG_NONE $U
+says "certificates that are not there" 2 'No such file' probe --cacert "$tmp/none" $U
 says "a capture that cannot be written" 4 'none' probe -w "$tmp/none/x" $U
 says "an option misspelt" 2 'did you mean --only' probe --onyl resume $U
 
@@ -57,6 +58,8 @@ exec 9>"$tmp/hold"
 read -r port <"$tmp/said"
 says "a certificate of nobody" 5 'certificate' probe "https://127.0.0.1:$port/mcp"
 says "-k: a web page" 5 'answered with text/html' probe -k "https://127.0.0.1:$port/mcp"
+says "--cacert: a web page" 5 'answered with text/html' probe --cacert "$tmp/cert" \
+	"https://127.0.0.1:$port/mcp"
 exec 9>&-
 wait "$server"
 finish

@@ -21,7 +21,7 @@ says "a speed that is none" 2 'give a number, or max' replay -x fast "$leap" htt
 says "a negative speed" 2 'give a number, or max' replay --speed=-1 "$leap" http://a
 says "no time" 2 'give seconds' replay --timeout 0 "$leap" http://a
 says "too many" 2 'from 1 to 10000' replay --sessions 10001 "$leap" http://a
-says "a header that is none" 2 'it is Name: value' replay -H x "$leap" http://a
+says "a header that is none" 2 "give 'Name: value'" replay -H x "$leap" http://a
 says "a format" 2 'it is text or json' replay -T xml "$leap" http://a
 says "no token file" 2 'No such file' replay --bearer-file "$tmp/none" "$leap" http://a
 says "no token variable" 2 'no such variable' replay --bearer-env MCPDIAG_NONE "$leap" http://a
