@@ -221,8 +221,9 @@ def nobody():
            f"{status} {err}")
     with Server() as server:
         port = server.url.split(":")[2].split("/")[0]
-        status, out, err = result(probe("--only", "two-gets", "--resolve", f"localhost.test:{port}:127.0.0.1",
-                                        "-H", f"Host: localhost:{port}", f"http://localhost.test:{port}/mcp"))
+        status, out, err = result(probe(
+            "--only", "two-gets", "--resolve", f"localhost.test:{port}:127.0.0.1", "-H",
+            f"Host: localhost:{port}", f"http://localhost.test:{port}/mcp"))
         ok("--resolve", status == 0 and "two-gets" in out, f"{status} {out} {err}")
     status, out, err = result(probe("http://no-such-host.invalid/mcp"))
     ok("no such name", status == 5 and out == "", f"{status} {err}")
