@@ -4,7 +4,10 @@
  * recorded time (sped up, pauses cut), but not before what it waits for has
  * happened: the session is there, the response before it has come, the stream
  * that it reopens has ended - then as much later as in the capture.  So a
- * listener whose stream this server leaves open does not come back.
+ * listener whose stream this server leaves open does not come back, nor does one
+ * that is refused here and was not in the capture: what it does then is not
+ * known.  A session's DELETE waits for what goes out within a bounded time; what
+ * comes before it in the capture and waits for more is given up then.
  *
  * Values of the capture are replaced by those of this run: session ids, ids in
  * Last-Event-ID, endpoints of HTTP+SSE, ids of the server's requests that are
@@ -26,7 +29,10 @@ enum played {			/* what became of an exchange of the plan */
 	PLAYED_RUNNING,
 	PLAYED_DONE,
 	PLAYED_NO_SESSION,	/* the handshake did not work */
-	PLAYED_STILL_OPEN,	/* the stream that it reopens did not end */
+	PLAYED_STILL_OPEN,	/* the stream that it reopens did not end, */
+	PLAYED_NOT_OPENED,	/* or was none here */
+	PLAYED_DELETED,		/* the DELETE of its session, later in the capture,
+				 * came first */
 	PLAYED_NO_ANSWER,	/* that it waits for did not come */
 	PLAYED_NOT_ASKED,	/* the server did not ask what it answers */
 	PLAYED_UNSENDABLE,	/* curl will not send it so */

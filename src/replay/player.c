@@ -130,6 +130,8 @@ blocker(const struct live *l)
 
 	if (h && may_come(h) && !has_session(h))
 		return h;
+	if (h && h->deleted == x->n && h->n_coming > 0)
+		return h;
 	if (prev && may_come(prev))
 		return prev;
 	if (after && may_come(after) && !is_answered(after))
@@ -139,6 +141,24 @@ blocker(const struct live *l)
 	if (a && may_come(a) && a->n_asked < x->asked)
 		return a;
 	return NULL;
+}
+
+/* What it waits for is there but for the id that it names. */
+static bool
+lacks_id(const struct live *l, const struct live *b)
+{
+	const struct plan_x *x = l->x.plan;
+	uint32_t n = b->x.plan->n;
+
+	return n == x->giver && n != x->prev && (n != x->handshake || has_session(b)) &&
+	    (n != x->after || is_answered(b));
+}
+
+/* The capture has a stream where this server answers otherwise. */
+static bool
+was_refused(const struct live *l)
+{
+	return l->x.plan->is_stream && l->x.status != 0 && !l->x.is_stream;
 }
 
 /* Why it cannot be played although nothing is to come any more. */
@@ -152,6 +172,8 @@ hindrance(const struct live *l)
 
 	if (h && !has_session(h))
 		return PLAYED_NO_SESSION;
+	if (prev && (prev->x.state == PLAYED_NOT_OPENED || was_refused(prev)))
+		return PLAYED_NOT_OPENED;
 	if (prev && (prev->x.state != PLAYED_DONE || prev->x.left))
 		return PLAYED_STILL_OPEN;
 	if (a && a->n_asked < x->asked)
@@ -190,12 +212,37 @@ stop_patience(struct live *l)
 	loop_timer_clear(l->timer);
 }
 
+/* It goes out within a bounded time, and its session's DELETE only then. */
+static void
+set_coming(struct live *l, bool is)
+{
+	struct live *h = of(l->player, l->x.plan->handshake);
+
+	if (l->is_coming == is || h == NULL || l->x.plan->n >= h->deleted)
+		return;
+	l->is_coming = is;
+	h->n_coming += is ? 1 : -1U;
+	if (h->n_coming == 0)
+		wake(h);
+}
+
 static void
 give_up(struct live *l, enum played why)
 {
 	stop_patience(l);
+	set_coming(l, false);
 	l->x.state = why;
 	wake(l);
+}
+
+/* What waits for more than a time came before the DELETE: it comes no more. */
+static void
+give_up_session(struct player *p, uint32_t handshake, uint32_t deleted)
+{
+	for (uint32_t i = handshake; i < deleted; i++)
+		if (p->lives[i]->x.plan->handshake == handshake &&
+		    p->lives[i]->x.state == PLAYED_WAITING)
+			give_up(p->lives[i], PLAYED_DELETED);
 }
 
 static void
@@ -267,6 +314,7 @@ static void
 send_it(struct live *l)
 {
 	struct player *p = l->player;
+	const struct live *h = of(p, l->x.plan->handshake);
 
 	l->x.sent = player_now(p);
 	if (l->x.due < 0)
@@ -276,6 +324,9 @@ send_it(struct live *l)
 		return;
 	}
 	l->x.state = PLAYED_RUNNING;
+	set_coming(l, false);
+	if (h && h->deleted == l->x.plan->n)
+		give_up_session(p, h->x.plan->n, h->deleted - 1);
 	l->is_short = true;
 	p->n_short++;
 	p->n_short_of[l->x.plan->client]++;
@@ -297,10 +348,13 @@ attempt(struct live *l)
 	if (b) {
 		l->next = b->waiters;
 		b->waiters = l;
-		if (b == of(p, l->x.plan->giver) && !l->patient && !l->goes_without) {
+		if (lacks_id(l, b) && !l->patient && !l->goes_without) {
 			l->patient = true;
+			set_coming(l, true);
 			p->n_gaps++;
 			set_timer(l, PATIENCE);
+		} else if (!l->patient) {
+			set_coming(l, false);
 		}
 		return;
 	}
@@ -317,6 +371,7 @@ attempt(struct live *l)
 		l->x.due = prev->x.end + scaled(p, gap);
 		if (l->x.due > player_now(p)) {
 			l->gap_runs = true;
+			set_coming(l, true);
 			p->n_gaps++;
 			set_timer(l, l->x.due - player_now(p));
 			return;
@@ -339,6 +394,8 @@ give_up_waiting(struct player *p)
 		on->waiters = NULL;
 		for (; l; l = next) {
 			next = l->next;
+			if (l->x.state != PLAYED_WAITING)
+				continue;
 			give_up(l, i + 1 == l->x.plan->prev ? PLAYED_STILL_OPEN :
 			    i + 1 == l->x.plan->asker ? PLAYED_NOT_ASKED :
 			    PLAYED_NO_ANSWER);
@@ -543,11 +600,13 @@ player_new(struct loop *loop, const struct plan *plan, const struct player_opts 
 	}
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct plan_x *x = p->lives[i]->x.plan;
-		struct live *a = of(p, x->asker);
+		struct live *a = of(p, x->asker), *h = of(p, x->handshake);
 		ns_t pause = i ? x->at - p->lives[i - 1]->x.plan->at : x->at;
 
 		if (a && x->asked > a->n_replied && x->skip == PLAN_PLAYED)
 			a->n_replied = x->asked;
+		if (h && x->kind == PLAN_DELETE && x->skip == PLAN_PLAYED && h->deleted == 0)
+			h->deleted = x->n;
 		if (p->opts.max_wait > 0 && pause > p->opts.max_wait)
 			pause = p->opts.max_wait;
 		p->at[i] = i ? p->at[i - 1] + pause : 0;

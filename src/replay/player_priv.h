@@ -19,6 +19,7 @@ struct live {			/* an exchange of the plan, in this run */
 	bool gap_runs;		/* the timer is that of its gap */
 	bool patient;		/* or of its wait for an id, */
 	bool goes_without;	/* which did not come */
+	bool is_coming;		/* one of these, or was and has not gone out */
 	struct creq *req;
 	struct loop_timer *timer;	/* till it goes out; then till its answer
 					 * must be there, or till it is left */
@@ -32,6 +33,9 @@ struct live {			/* an exchange of the plan, in this run */
 	uint32_t n_answers;	/* responses on it */
 	uint32_t n_asked;	/* requests of the server on it, */
 	uint32_t n_replied;	/* and how many of them the plan answers */
+	/* of a handshake: the plan's DELETE of its session, or 0; and how many
+	 * before that are coming */
+	uint32_t deleted, n_coming;
 };
 
 struct extra {			/* a request that is not of the plan */

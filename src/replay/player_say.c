@@ -64,6 +64,10 @@ played_text(enum played s)
 		return "the handshake did not work";
 	case PLAYED_STILL_OPEN:
 		return "the stream that it comes after did not end";
+	case PLAYED_NOT_OPENED:
+		return "what it comes after was a stream in the capture, and is none here";
+	case PLAYED_DELETED:
+		return "its session had been deleted by then";
 	case PLAYED_NO_ANSWER:
 		return "the answer that it comes after did not come";
 	case PLAYED_NOT_ASKED:

@@ -209,7 +209,8 @@ script(void)
 
 static struct mini srv;
 static struct buf asked;
-static bool no_ids;
+static bool no_ids, one_get;
+static unsigned n_gets;
 static const char *always;	/* the answer to everything; NULL: as below */
 
 static void
@@ -233,6 +234,8 @@ on_request(void *arg, struct mini_conn *c, struct str q)
 	} else if (str_find(q, STR("\"initialize\"")) < q.n) {
 		say_json(c, "Mcp-Session-Id: live-session\r\n", "{\"jsonrpc\":\"2.0\","
 		    "\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\"}}");
+	} else if (str_pre(q, STR("GET")) && one_get && n_gets++ > 0) {
+		mini_say(c, "HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n");
 	} else if (str_pre(q, STR("GET")) && no_ids) {
 		mini_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n:\n\n");
 	} else if (str_pre(q, STR("GET"))) {
@@ -328,6 +331,45 @@ no_id_is_given(void **state)
 	assert_string_equal(b.p, "1:200 2:200s left 3:200s left 4:202 ");
 	assert_true(player_x(p, 3)->no_cursor);
 	assert_false(was_asked("Last-Event-ID"));
+	buf_fini(&b);
+	player_free(p);
+	mini_fini(&srv);
+	buf_fini(&asked);
+}
+
+/* Two listeners that come back, and a DELETE; this server refuses the second one
+ * and keeps the stream of the first. */
+static void
+nobody_comes_back(void **state)
+{
+	struct player *p;
+	struct buf b;
+
+	(void)state;
+	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
+	plan_response(plan, 1, T(1), 200, 0, 0);
+	plan_ended(plan, 1, T(1));
+	for (uint32_t x = 2; x <= 7; x++) {
+		plan_request(plan, x, T(10 * x), "GET", NULL, NULL, NULL, NULL);
+		plan_response(plan, x, T(10 * x + 1), 200, x, x > 3 ? x - 2 : 0);
+		if (x > 2)
+			plan_ended(plan, x - 1, T(10 * x + 2));
+	}
+	plan_request(plan, 8, T(80), "DELETE", NULL, NULL, NULL, NULL);
+	plan_response(plan, 8, T(81), 200, 0, 0);
+	plan_ended(plan, 8, T(81));
+	plan_make(plan, NULL);
+	assert_int_equal(plan_x(plan, 4)->prev, 2);
+	assert_int_equal(plan_x(plan, 7)->prev, 5);
+	always = NULL;
+	no_ids = one_get = true;
+	n_gets = 0;
+	p = play(serve());
+	no_ids = one_get = false;
+	buf_init(&b, 1 << 16);
+	outcome(p, &b);
+	assert_string_equal(b.p, "1:200 2:200s left 3:409 4:no7 5:no6 6:no7 7:no6 8:202 ");
+	assert_int_equal(n_gets, 2);
 	buf_fini(&b);
 	player_free(p);
 	mini_fini(&srv);
@@ -455,6 +497,7 @@ main(void)
 		cmocka_unit_test(captures),
 		TEST(values_are_live),
 		TEST(no_id_is_given),
+		TEST(nobody_comes_back),
 		cmocka_unit_test(bad_targets),
 		TEST(nobody_there),
 		TEST(endless_head),
