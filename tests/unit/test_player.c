@@ -209,7 +209,7 @@ script(void)
 
 static struct mini srv;
 static struct buf asked;
-static bool no_ids, one_get;
+static bool no_ids, one_get, counts;
 static unsigned n_gets;
 static const char *always;	/* the answer to everything; NULL: as below */
 
@@ -234,6 +234,11 @@ on_request(void *arg, struct mini_conn *c, struct str q)
 	} else if (str_find(q, STR("\"initialize\"")) < q.n) {
 		say_json(c, "Mcp-Session-Id: live-session\r\n", "{\"jsonrpc\":\"2.0\","
 		    "\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\"}}");
+	} else if (str_pre(q, STR("GET")) && counts) {
+		mini_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+		mini_say(c, ++n_gets == 1 ? "id: n1\ndata\n\n" : n_gets == 3 ?
+		    "id: n3\ndata\n\n" : ":\n\n");
+		mini_end(c);
 	} else if (str_pre(q, STR("GET")) && one_get && n_gets++ > 0) {
 		mini_say(c, "HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n");
 	} else if (str_pre(q, STR("GET")) && no_ids) {
@@ -376,6 +381,46 @@ nobody_comes_back(void **state)
 	buf_fini(&asked);
 }
 
+/* In the capture one id came, and the listener kept it; here another comes. */
+static void
+ids_that_came_since(void **state)
+{
+	static const char *const want[] = { "n1", "n1", "n3" };
+	struct player *p;
+	struct str rest;
+
+	(void)state;
+	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
+	plan_response(plan, 1, T(1), 200, 0, 0);
+	plan_ended(plan, 1, T(1));
+	for (uint32_t x = 2; x <= 5; x++) {
+		plan_request(plan, x, T(10 * x), "GET", NULL, NULL, x > 2 ? "c1" : NULL, NULL);
+		plan_response(plan, x, T(10 * x + 1), 200, x, x > 2 ? x - 1 : 0);
+		if (x == 2)
+			plan_sse(plan, x, x, T(22), "c1");
+		plan_ended(plan, x, T(10 * x + 3));
+	}
+	plan_make(plan, NULL);
+	assert_int_equal(plan_x(plan, 5)->giver, 2);
+	always = NULL;
+	counts = true;
+	n_gets = 0;
+	p = play(serve());
+	counts = false;
+	assert_int_equal(n_gets, 4);
+	rest = buf_str(&asked);
+	for (size_t i = 0; i < N_ROWS(want); i++) {
+		size_t at = str_find(rest, STR("Last-Event-ID: "));
+
+		assert_int_not_equal(at, SIZE_MAX);
+		rest = str_of(rest.p + at + 15, rest.n - at - 15);
+		assert_memory_equal(rest.p, want[i], 2);
+	}
+	player_free(p);
+	mini_fini(&srv);
+	buf_fini(&asked);
+}
+
 static const struct {
 	const char *answer, *want;
 } targets[] = {
@@ -498,6 +543,7 @@ main(void)
 		TEST(values_are_live),
 		TEST(no_id_is_given),
 		TEST(nobody_comes_back),
+		TEST(ids_that_came_since),
 		cmocka_unit_test(bad_targets),
 		TEST(nobody_there),
 		TEST(endless_head),
