@@ -200,7 +200,7 @@ zombie_why(const struct orphan *r, const struct oc *s, const struct open *o, ns_
 	}
 	/* Sooner, where the stream can be shown to lead nowhere; servers that
 	 * make such a GET a shadow of the common channel are not judged so. */
-	if (s->keepalive || s->takeovers || s->midstream ||
+	if (s->keepalive >= INTERVAL || s->takeovers || s->midstream ||
 	    engine_looks(r->engine, s->of.session, "rmcp"))
 		return NULL;
 	if (o->finished && life >= ZOMBIE)
