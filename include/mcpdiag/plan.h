@@ -70,6 +70,7 @@ struct plan_x {
 	struct str method, target, accept, content_type, version, agent, origin;
 	struct str head;	/* all of it; absent: not known */
 	bool has_sid;
+	bool sessionless;	/* its server gave no session id, and so it has none */
 	struct str cursor;	/* Last-Event-ID; absent: none */
 	struct plan_msg *msgs;
 	uint32_t n_msgs, cap_msgs;
@@ -85,12 +86,16 @@ struct plan_x {
 	uint32_t giver;		/* it gave the cursor, as its given-th id, */
 	uint32_t given;		/* from 1; 0: none of its ids is that */
 	bool last_given;	/* its last one, then */
+	uint32_t cue;		/* it carried the list_changed that is followed, */
+	uint32_t cued;		/* as the cued-th of that method, from 1 */
+	struct str cue_method;
 	uint32_t asker;		/* it carried the request that is answered, its */
 	uint32_t asked;		/* asked-th one, from 1 */
 	ns_t leave;		/* the client left it; since the first packet; -1:
 				 * it did not */
 	/* what came of it */
 	uint32_t status;	/* 0: no response */
+	bool gave_sid;		/* Mcp-Session-Id in the response */
 	struct str response_type;
 	bool is_stream;
 	uint32_t stream, lineage, previous, resumes;	/* of the capture */

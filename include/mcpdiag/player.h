@@ -8,6 +8,8 @@
  * that is refused here and was not in the capture: what it does then is not
  * known.  A session's DELETE waits for what goes out within a bounded time; what
  * comes before it in the capture and waits for more is given up then.
+ * Times are counted from the first response, for which libcurl and the server
+ * may take longer than for any other.
  *
  * Values of the capture are replaced by those of this run: session ids, ids in
  * Last-Event-ID, endpoints of HTTP+SSE, ids of the server's requests that are

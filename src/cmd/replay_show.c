@@ -66,6 +66,7 @@ say_waits(struct buf *b, const struct plan_x *x)
 		add_wait(b, "answer of", x->after);
 	add_wait(b, x->last_given ? "last id of" : "id of", x->giver);
 	add_wait(b, "request on", x->asker);
+	add_wait(b, "list_changed on", x->cue);
 	if (x->leave >= 0)
 		(void)buf_fmt(b, "%sleft %.3f s later", b->n ? "; " : "",
 		    (double)(x->leave - x->at) / 1e9);

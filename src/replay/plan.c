@@ -200,6 +200,7 @@ on_response(struct plan *p, struct plan_x *x, const struct ev *e)
 	x->status = e->u.resp.status;
 	x->response_type = plan_keep(p, e->u.resp.content_type);
 	x->is_stream = e->u.resp.event_stream;
+	x->gave_sid = e->u.resp.sid.p != NULL;
 	x->head_at = e->t - p->zero;
 }
 

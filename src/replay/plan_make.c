@@ -7,6 +7,7 @@
 
 #define LOOK_BACK 1024U		/* exchanges of a session that are searched */
 #define WORK (1U << 28)		/* comparisons in all, of searches */
+#define REACTION (250 * NS_MS)	/* till a client acts upon a notification */
 
 int
 plan_allow(struct plan *p, const char *word, struct errmsg *em)
@@ -272,6 +273,53 @@ set_giver(struct plan *p, const struct plan_session *s, struct plan_x *x)
 	x->giver = x->given ? y->n : 0;
 	if (x->giver && y->skip != PLAN_PLAYED)
 		x->skip = PLAN_NO_GIVER;
+	if (x->giver || s->handshake == NULL || !s->handshake->made_up)
+		return;
+	/* It was given before the capture began: here only the handshake was. */
+	x->giver = s->handshake->n;
+	x->given = 1;
+	x->last_given = true;
+}
+
+/* "tools/list" follows "notifications/tools/list_changed". */
+static bool
+is_cue(struct str change, struct str list)
+{
+	const struct str n = STR("notifications/"), c = STR("list_changed");
+	size_t base = str_find(list, STR("/")) + 1;
+
+	return change.n == n.n + base + c.n && str_pre(change, n) &&
+	    memcmp(change.p + n.n, list.p, base) == 0 &&
+	    str_eq(str_of(change.p + n.n + base, c.n), c);
+}
+
+/* The notification that a list follows at once: clients ask again when they
+ * are told that it has changed. */
+static void
+set_cue(struct plan *p, const struct plan_session *s, struct plan_x *x)
+{
+	ns_t latest = x->at - REACTION;
+
+	if (x->n_msgs != 1 || !ends_with(x->msgs[0].method, STR("/list")))
+		return;
+	for (uint32_t k = 0; k < s->n_before && k < LOOK_BACK; k++) {
+		const struct plan_x *y = s->before[s->n_before - 1 - k];
+		uint32_t n = 0;
+
+		if (!y->is_stream || !may_search(p, y->n_answers))
+			continue;
+		for (uint32_t i = 0; i < y->n_answers && y->answers[i].t <= x->at; i++) {
+			if (!is_cue(y->answers[i].method, x->msgs[0].method))
+				continue;
+			n++;
+			if (y->answers[i].t < latest)
+				continue;
+			latest = y->answers[i].t;
+			x->cue = y->n;
+			x->cued = n;
+			x->cue_method = y->answers[i].method;
+		}
+	}
 }
 
 /* A GET that comes because another one ended: the listener's last stream, as
@@ -336,18 +384,22 @@ run(struct plan_session *s, struct plan_x *x)
 static void
 depend(struct plan *p, struct plan_session *s, struct plan_x *x)
 {
-	bool of_session = x->has_sid || s->transport == EV_LEGACY_SSE;
+	const struct plan_x *h = s->handshake;
+	bool of_session;
 
+	x->sessionless = h && h != x && h->initialize && !h->made_up && !h->gave_sid &&
+	    !x->has_sid && h->end_at >= 0 && x->at >= h->end_at;
+	of_session = x->has_sid || x->sessionless || s->transport == EV_LEGACY_SSE;
 	if (x->skip != PLAN_PLAYED)
 		return;
 	if (!set_asker(p, s, x)) {
 		x->skip = PLAN_NO_QUESTION;
 		return;
 	}
-	if (of_session && s->handshake && x != s->handshake) {
-		x->handshake = s->handshake->n;
-		if (s->handshake->skip != PLAN_PLAYED)
-			x->skip = s->handshake->skip;
+	if (of_session && h && x != h) {
+		x->handshake = h->n;
+		if (h->skip != PLAN_PLAYED)
+			x->skip = h->skip;
 	} else if (s->transport == EV_LEGACY_SSE && x->kind == PLAN_POST) {
 		x->skip = PLAN_NO_STREAM;
 	}
@@ -355,6 +407,8 @@ depend(struct plan *p, struct plan_session *s, struct plan_x *x)
 		set_giver(p, s, x);
 	if (x->kind == PLAN_GET)
 		set_prev(p, s, x);
+	else
+		set_cue(p, s, x);
 	set_after(s, x);
 }
 

@@ -6,7 +6,8 @@
 #include "mcpdiag/xmem.h"
 #include "player_priv.h"
 
-#define PATIENCE (NS_S)	/* for an id, once it is time */
+#define PATIENCE (NS_S)	/* of the capture, for an id, once it is time; */
+#define LEAST (100 * NS_MS)	/* and as much in any case */
 #define MAX_KEPT (256U << 20)	/* bytes of what the server said */
 
 void
@@ -73,6 +74,13 @@ timetable(const struct player *p, ns_t t)
 	return p->at[from - 1] + more;
 }
 
+/* When the plan's number i + 1 is to go out. */
+static ns_t
+due(const struct player *p, uint32_t i)
+{
+	return p->slip + scaled(p, p->at[i]);
+}
+
 static struct live *
 of(const struct player *p, uint32_t n)
 {
@@ -119,6 +127,17 @@ gave(const struct live *g, const struct plan_x *x)
 	return g->x.n_ids >= (x->last_given ? 1 : x->given);
 }
 
+/* Whether the notification that it follows is there. */
+static bool
+cued(const struct live *c, const struct plan_x *x)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->x.n_msgs && n < x->cued; i++)
+		n += str_eq(c->x.msgs[i].method, x->cue_method);
+	return n >= x->cued;
+}
+
 /* Of those that it waits for, the first that has not come and may. */
 static struct live *
 blocker(const struct live *l)
@@ -126,7 +145,8 @@ blocker(const struct live *l)
 	const struct player *p = l->player;
 	const struct plan_x *x = l->x.plan;
 	struct live *h = of(p, x->handshake), *prev = of(p, x->prev),
-	    *after = of(p, x->after), *g = of(p, x->giver), *a = of(p, x->asker);
+	    *after = of(p, x->after), *g = of(p, x->giver), *a = of(p, x->asker),
+	    *c = of(p, x->cue);
 
 	if (h && may_come(h) && !has_session(h))
 		return h;
@@ -140,6 +160,8 @@ blocker(const struct live *l)
 		return g;
 	if (a && may_come(a) && a->n_asked < x->asked)
 		return a;
+	if (c && may_come(c) && !l->goes_without && !cued(c, x))
+		return c;
 	return NULL;
 }
 
@@ -201,7 +223,6 @@ wake(struct live *l)
 	}
 }
 
-/* Its time has come, and the id that it names was not given here so far. */
 static void
 stop_patience(struct live *l)
 {
@@ -248,7 +269,7 @@ give_up_session(struct player *p, uint32_t handshake, uint32_t deleted)
 static void
 on_timer(void *arg)
 {
-	struct live *l = arg;
+	struct live *l = arg, *b;
 	struct player *p = l->player;
 
 	if (l->gap_runs) {
@@ -259,9 +280,11 @@ on_timer(void *arg)
 		return;
 	}
 	if (l->patient) {
+		b = blocker(l);
 		stop_patience(l);
 		l->goes_without = true;
-		player_progress(of(p, l->x.plan->giver));
+		if (b)
+			player_progress(b);
 		return;
 	}
 	if (l->x.state != PLAYED_RUNNING)
@@ -289,6 +312,18 @@ set_timer(struct live *l, ns_t after)
 	if (l->timer == NULL)
 		l->timer = loop_timer_new(l->player->loop, on_timer, l);
 	loop_timer_set(l->timer, after);
+}
+
+/* Its time has come, and the id that it names was not given here so far, or
+ * what it follows has not come. */
+static void
+start_patience(struct live *l)
+{
+	ns_t t = l->player->opts.speed > 0 ? scaled(l->player, PATIENCE) : PATIENCE;
+
+	l->patient = true;
+	l->player->n_gaps++;
+	set_timer(l, t < LEAST ? LEAST : t);
 }
 
 /* It stays as long as the capture's client did; without waiting, to the end. */
@@ -348,11 +383,10 @@ attempt(struct live *l)
 	if (b) {
 		l->next = b->waiters;
 		b->waiters = l;
-		if (lacks_id(l, b) && !l->patient && !l->goes_without) {
-			l->patient = true;
+		if ((lacks_id(l, b) || b == of(p, l->x.plan->cue)) && !l->patient &&
+		    !l->goes_without) {
+			start_patience(l);
 			set_coming(l, true);
-			p->n_gaps++;
-			set_timer(l, PATIENCE);
 		} else if (!l->patient) {
 			set_coming(l, false);
 		}
@@ -497,9 +531,24 @@ is_long(const struct live *l)
 	return is_answered(l) || (l->x.plan->stream_kind == EV_LISTEN && l->x.is_stream);
 }
 
+/* The timetable goes on, from the response that the first request has. */
+static void
+open_timetable(struct player *p)
+{
+	const struct plan_x *x = p->opener->x.plan;
+	ns_t late = player_now(p) - scaled(p, timetable(p, x->head_at >= 0 ? x->head_at :
+	    x->at));
+
+	p->opener = NULL;
+	p->slip = late > 0 ? late : 0;
+	loop_timer_set(p->timer, 0);
+}
+
 void
 player_progress(struct live *l)
 {
+	if (l == l->player->opener && l->x.head >= 0)
+		open_timetable(l->player);
 	if (l->is_short && !l->leaving && is_long(l)) {
 		not_short(l);
 		(void)time_leave(l, INT64_MAX);
@@ -515,6 +564,8 @@ player_ended(struct live *l)
 
 	l->x.state = PLAYED_DONE;
 	l->x.end = player_now(p);
+	if (l == p->opener)
+		open_timetable(p);
 	not_short(l);
 	if (l->timer)
 		loop_timer_clear(l->timer);
@@ -541,21 +592,32 @@ on_time(void *arg)
 		p->done(p->arg);
 		return;
 	}
-	while (p->next < p->n && scaled(p, p->at[p->next]) <= now) {
+	if (p->opener)
+		open_timetable(p);	/* it has been waited for long enough */
+	while (p->next < p->n && p->opener == NULL && due(p, p->next) <= now) {
 		struct live *l = p->lives[p->next++];
 
 		/* The others come when what they reopen has ended. */
 		if (l->x.plan->prev)
 			continue;
-		l->x.due = scaled(p, p->at[p->next - 1]);
+		l->x.due = due(p, p->next - 1);
 		make_ready(p, l);
+		if (!p->opened && l->x.state == PLAYED_WAITING) {
+			p->opened = true;
+			p->opener = l;
+		}
 	}
 	settle(p);
 	if (p->over)
 		return;
-	end = scaled(p, timetable(p, plan_duration(p->plan)));
+	if (p->opener && may_come(p->opener)) {
+		loop_timer_set(p->timer, PATIENCE);
+		return;
+	}
+	p->opener = NULL;
+	end = p->slip + scaled(p, timetable(p, plan_duration(p->plan)));
 	if (p->next < p->n)
-		end = scaled(p, p->at[p->next]);
+		end = due(p, p->next);
 	now = player_now(p);
 	if (p->next < p->n || now < end) {
 		loop_timer_set(p->timer, end - now);

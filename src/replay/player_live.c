@@ -96,7 +96,7 @@ static void
 add_session_lines(struct lines *v, const struct player_opts *o, const struct plan_x *x,
     const struct live *h)
 {
-	if (x->has_sid && h && h->sid.n > 0)
+	if ((x->has_sid || x->sessionless) && h && h->sid.n > 0)
 		add_line(v, o, STR("Mcp-Session-Id"), buf_str(&h->sid));
 	if (x->version.p || x->made_up)
 		add_line(v, o, STR("MCP-Protocol-Version"),

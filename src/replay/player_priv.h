@@ -17,7 +17,7 @@ struct live {			/* an exchange of the plan, in this run */
 	bool is_short;		/* a request that will have its answer soon */
 	bool leaves, leaving;	/* the timer is that of its leave; it is over */
 	bool gap_runs;		/* the timer is that of its gap */
-	bool patient;		/* or of its wait for an id, */
+	bool patient;		/* or of its wait for an id or a notification, */
 	bool goes_without;	/* which did not come */
 	bool is_coming;		/* one of these, or was and has not gone out */
 	struct creq *req;
@@ -61,6 +61,9 @@ struct player {
 	uint32_t next;		/* whose time has not come */
 	struct loop_timer *timer;	/* of that, or of the end */
 	ns_t start;
+	struct live *opener;	/* the first one: its response is waited for, */
+	ns_t slip;		/* and what it is late, all else is */
+	bool opened;
 	uint32_t n_short, n_gaps;
 	uint32_t *n_short_of;	/* each client of the plan */
 	struct live *ready, **ready_end;

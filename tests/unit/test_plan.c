@@ -85,6 +85,10 @@ dump(const struct plan *p, struct buf *b)
 			    x->given, x->last_given ? "." : "");
 		if (x->asker)
 			(void)buf_fmt(b, " r%u.%u", x->asker, x->asked);
+		if (x->cue)
+			(void)buf_fmt(b, " c%u.%u", x->cue, x->cued);
+		if (x->sessionless)
+			(void)buf_fmt(b, " n");
 		if (x->leave >= 0)
 			(void)buf_fmt(b, " l%lld", (long long)((x->leave - x->at) / NS_MS));
 		(void)buf_fmt(b, "\n");
@@ -128,6 +132,36 @@ static const struct row {
 	    "3.0 GET s1 a2\n"
 	    "4.0 GET s1 a2 <g.no-such-event>0.0 l3007\n"
 	    "5.0 DELETE s1 a2\n" },
+	/* Lists that follow a list_changed, on whichever stream it came. */
+	{ "replay-linear-rmcp0.15.0-eventsource", NULL, NULL, INIT
+	    "3.0 GET s1 a2\n"
+	    "4.0 POST tools/call no3 tools/call:poke\n"
+	    "5.0 POST tools/list s1 a2 c3.1\n"
+	    "6.0 GET s1 a5 p1+3010 <0>1.1.\n"
+	    "7.0 POST tools/list s1 a5 c6.1\n"
+	    "8.0 GET s1 a7 p5+3000 <0/1>5.2.\n"
+	    "9.0 GET s1 a7 p3+3001 <0>3.2.\n"
+	    "10.0 GET s1 a7 p7+3001 <0/2>7.2.\n"
+	    "11.0 POST tools/list s1 a7 c9.1\n"
+	    "12.0 GET s1 a11 p11+3007 <0/3>11.2.\n"
+	    "13.0 GET s1 a11 p6+3008 <0>6.1.\n"
+	    "14.0 POST tools/list s1 a11 c13.1\n"
+	    "15.0 GET s1 a14 p9+3009 <0>9.1.\n"
+	    "16.0 GET s1 a14 p14+3008 <0/4>14.2.\n"
+	    "17.0 POST tools/list s1 a14 c15.1\n"
+	    "18.0 GET s1 a17 p17+3003 <0/5>17.2.\n"
+	    "19.0 GET s1 a17 p13+3005 <0>13.1.\n"
+	    "20.0 POST tools/list s1 a17 c19.1\n"
+	    "21.0 GET s1 a20 p15+3004 <0>15.1.\n"
+	    "22.0 GET s1 a20 p20+3003 <0/6>20.2.\n"
+	    "23.0 POST tools/list s1 a20 c21.1\n" },
+	/* A server that gives no session id: the next may give one. */
+	{ "05-stateless-ts1.32", NULL, NULL, "1.0 POST initialize\n"
+	    "2.0 POST notifications/initialized s1 a1 n\n"
+	    "3.0 GET s1 a2 n\n"
+	    "4.0 POST tools/list s1 a2 n\n"
+	    "5.0 POST tools/call no3 tools/call:count\n"
+	    "6.0 POST tools/call no3 tools/call:echo\n" },
 	{ "06-legacy-sse-ts1.32", NULL, NULL,
 	    "1.0 GET l559\n"
 	    "2.0 POST initialize s1\n"
@@ -246,6 +280,10 @@ midstream(void **state)
 	assert_true(x->made_up && x->initialize);
 	assert_int_equal(x->skip, PLAN_PLAYED);
 	assert_int_equal(plan_x(r.plan, 3)->handshake, 1);
+	/* Its id was given before: what is given here stands for it. */
+	assert_true(str_eq(plan_x(r.plan, 3)->cursor, STR("1")));
+	assert_int_equal(plan_x(r.plan, 3)->giver, 1);
+	assert_true(plan_x(r.plan, 3)->last_given);
 	assert_int_equal(plan_x(r.plan, 4)->skip, PLAN_NO_HEAD);
 	assert_int_equal(plan_clients(r.plan), 4);
 	plan_free(r.plan);

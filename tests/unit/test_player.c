@@ -128,6 +128,9 @@ static const struct row {
 	    "1:200s left 2:202 3:202 4:202 5:202 " },
 	{ "captures/01-clean-ts2.4-2026.pcap", NULL, CHAN_SHADOW_PROMOTE, false, NULL },
 	{ "captures/03-resume-unknown-id-ts1.32.pcap", NULL, CHAN_SHADOW_PROMOTE, false, NULL },
+	/* Its server had no sessions, this one has: they are taken. */
+	{ "captures/05-stateless-ts1.32.pcap", NULL, CHAN_SHADOW_PROMOTE, false,
+	    "1:200s 2:202 3:200s left 4:200s " },
 };
 
 static void
@@ -304,6 +307,93 @@ values_are_live(void **state)
 	player_free(p);
 	mini_fini(&srv);
 	buf_fini(&asked);
+}
+
+/* What a server needs for its first answer, all that follows is late. */
+static void
+late_from_the_start(void **state)
+{
+	const struct player_x *first, *x;
+	struct player *p;
+
+	(void)state;
+	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
+	plan_response(plan, 1, T(0), 200, 0, 0);
+	plan_ended(plan, 1, T(0));
+	plan_request(plan, 2, T(2), "POST", "ping", "2", NULL,
+	    BODY("\"id\":2,\"method\":\"ping\""));
+	plan_make(plan, NULL);
+	always = NULL;
+	p = play(serve());
+	first = player_x(p, 1);
+	x = player_x(p, 2);
+	assert_true(x->due - first->head >= 2 * NS_MS);
+	assert_true(x->sent >= x->due);
+	player_free(p);
+	mini_fini(&srv);
+	buf_fini(&asked);
+}
+
+static struct mini_conn *stream;	/* the GET that is open */
+static bool changes;
+
+/* Says that the list has changed when it is asked for a ping. */
+static void
+on_change_request(void *arg, struct mini_conn *c, struct str q)
+{
+	if (str_pre(q, STR("GET")))
+		stream = c;
+	no_ids = true;
+	on_request(arg, c, q);
+	no_ids = false;
+	if (changes && stream && str_find(q, STR("\"ping\"")) < q.n)
+		mini_say(stream, "data: {\"jsonrpc\":\"2.0\",\"method\":"
+		    "\"notifications/tools/list_changed\"}\n\n");
+}
+
+/* The list that follows a list_changed comes after it here, too, or without it
+ * when there is none. */
+static void
+lists_follow(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct player *p;
+		const char *url;
+
+		assert_int_equal(setup(state), 0);
+		plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
+		plan_response(plan, 1, T(1), 200, 0, 0);
+		plan_ended(plan, 1, T(1));
+		plan_request(plan, 2, T(2), "GET", NULL, NULL, NULL, NULL);
+		plan_response(plan, 2, T(3), 200, 1, 0);
+		plan_message(plan, 2, T(20), EV_MSG_NOTIFICATION,
+		    "notifications/tools/list_changed", NULL, BODY(""));
+		plan_request(plan, 3, T(21), "POST", "tools/list", "2", NULL,
+		    BODY("\"id\":2,\"method\":\"tools/list\""));
+		plan_response(plan, 3, T(22), 200, 0, 0);
+		plan_request(plan, 4, T(60), "POST", "ping", "3", NULL,
+		    BODY("\"id\":3,\"method\":\"ping\""));
+		plan_response(plan, 4, T(61), 202, 0, 0);
+		plan_ended(plan, 4, T(61));
+		plan_ended(plan, 3, T(70));
+		plan_make(plan, NULL);
+		assert_int_equal(plan_x(plan, 3)->cue, 2);
+		always = NULL;
+		stream = NULL;
+		changes = i == 0;
+		opts.speed = changes ? 1 : 20;
+		url = serve();
+		srv.request = on_change_request;
+		p = play(url);
+		assert_int_equal(player_x(p, 3)->state, PLAYED_DONE);
+		assert_true(player_x(p, 3)->sent > player_x(p, 4)->sent);
+		if (changes)
+			assert_true(player_x(p, 3)->sent >= player_x(p, 2)->msgs[0].t);
+		player_free(p);
+		mini_fini(&srv);
+		buf_fini(&asked);
+		assert_int_equal(teardown(state), 0);
+	}
 }
 
 /* A stream that stays open and gives no id: the GET goes without one. */
@@ -541,6 +631,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(captures),
 		TEST(values_are_live),
+		TEST(late_from_the_start),
+		cmocka_unit_test(lists_follow),
 		TEST(no_id_is_given),
 		TEST(nobody_comes_back),
 		TEST(ids_that_came_since),
