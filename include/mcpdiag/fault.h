@@ -5,6 +5,7 @@
 #define MCPDIAG_FAULT_H
 
 #include "mcpdiag/err.h"
+#include "mcpdiag/ns.h"
 #include "mcpdiag/str.h"
 
 /* symbol, name, value (NULL: takes none), its default, what happens, detector */
@@ -93,7 +94,7 @@ enum fault {
 
 struct faults {
 	uint64_t on;			/* bits 1 << enum fault */
-	uint32_t value[FAULT_N];
+	uint32_t value[FAULT_N];	/* of SECONDS: in ms */
 };
 
 struct fault_row {
@@ -103,9 +104,16 @@ struct fault_row {
 
 /* Row i of the table; false past the end. */
 bool fault_row(unsigned i, struct fault_row *);
-/* "NAME" or "NAME=VALUE"; -E_USAGE and a sentence when there is no such fault,
+/* "NAME" or "NAME=VALUE", seconds with up to three decimals; -E_USAGE and a sentence when there is no such fault,
  * or the value is none. */
 int fault_set(struct faults *, struct str, struct errmsg *);
+
+/* The value of one that has SECONDS. */
+static inline ns_t
+fault_time(const struct faults *f, enum fault k)
+{
+	return f->value[k] * NS_MS;
+}
 
 static inline bool
 fault_is(const struct faults *f, enum fault k)

@@ -23,6 +23,9 @@ struct mcpd_opts {
 	struct chan_opts channel;
 	struct faults faults;
 	ns_t keepalive;		/* between comments on an idle stream; 0: none */
+	ns_t emit;		/* list_changed on a session's common channel, so
+				 * long after it was made and each time; 0: none */
+	uint32_t emissions;	/* at most; 0: no end */
 	bool lost_session_401;	/* missing and unknown sessions: 401, else 400
 				 * and 404 */
 	bool json;		/* answers JSON where a stream is not needed */

@@ -64,6 +64,8 @@ struct str str_trim(struct str s);
 /* All of `s` as an unsigned decimal; false when it is empty, has another
  * byte, or does not fit; *out is set on every path. */
 bool str_u64(struct str s, uint64_t *out);
+/* The same of a decimal with at most three places, "1.5", in thousandths. */
+bool str_milli(struct str s, uint64_t *out);
 /* memcmp order, shorter first when equal so far. */
 int str_cmp(struct str a, struct str b);
 

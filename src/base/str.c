@@ -72,6 +72,23 @@ str_u64(struct str s, uint64_t *out)
 	return true;
 }
 
+bool
+str_milli(struct str s, uint64_t *out)
+{
+	size_t dot = str_find(s, STR("."));
+	struct str places = dot < s.n ? str_of(s.p + dot + 1, s.n - dot - 1) : STR("0");
+	uint64_t whole, rest;
+
+	*out = 0;
+	if (!str_u64(str_of(s.p, dot < s.n ? dot : s.n), &whole) || places.n > 3 ||
+	    !str_u64(places, &rest) || whole > (UINT64_MAX - 999) / 1000)
+		return false;
+	for (size_t i = places.n; i < 3; i++)
+		rest *= 10;
+	*out = whole * 1000 + rest;
+	return true;
+}
+
 int
 str_cmp(struct str a, struct str b)
 {

@@ -19,7 +19,7 @@
 
 enum {
 	O_PORT = OPT_OWN, O_HOST, O_ALLOW_HOST, O_POLICY, O_PRIMING, O_ERRORS,
-	O_RETRY, O_KEEPALIVE, O_CAP, O_REPLAY, O_FAULT, O_JSON, O_LEGACY,
+	O_RETRY, O_KEEPALIVE, O_EMIT, O_CAP, O_REPLAY, O_FAULT, O_JSON, O_LEGACY,
 	O_CONFORMANCE, O_EVENTS, O_PCAP, O_VERBOSE, O_SHOW_SECRETS, O_LIST,
 };
 
@@ -37,6 +37,8 @@ static const struct opt options[] = {
 	{ O_RETRY, 0, "retry", "MS", "when clients are told to come back (3000)" },
 	{ O_KEEPALIVE, 0, "keepalive", "SECONDS",
 	  "between comments on idle streams (15); 0: none" },
+	{ O_EMIT, 0, "emit", "SECONDS[xN]",
+	  "say list_changed in each session that often, N times" },
 	{ O_CAP, 0, "cap", "N", "shadows that a session may have (32)" },
 	{ O_ERRORS, 0, "session-errors", "401|404", "status for an unknown session (404)" },
 	{ O_JSON, 0, "json", NULL, "answer with JSON where no stream is needed" },
@@ -163,6 +165,35 @@ list(void)
 }
 
 static int
+seconds(const char *option, struct str arg, ns_t *out)
+{
+	uint64_t ms;
+	char text[64];
+
+	if (str_milli(arg, &ms) && ms <= MAX_SECONDS * 1000) {
+		*out = (ns_t)ms * NS_MS;
+		return 0;
+	}
+	(void)snprintf(text, sizeof text, "give seconds from 0 to %d, such as 0.5",
+	    MAX_SECONDS);
+	return usage(option, arg.p, text);
+}
+
+/* "2.5" or "2.5x3" */
+static int
+set_emit(struct run *r, struct str arg)
+{
+	size_t x = str_find(arg, STR("x"));
+	uint64_t n = 0;
+
+	if (x < arg.n && (!str_u64(str_of(arg.p + x + 1, arg.n - x - 1), &n) || n == 0 ||
+	    n > UINT32_MAX))
+		return usage("--emit", arg.p, "behind the x give a number, how many times");
+	r->o.emissions = (uint32_t)n;
+	return seconds("--emit", str_of(arg.p, x < arg.n ? x : arg.n), &r->o.emit);
+}
+
+static int
 set(struct run *r, int id, const char *arg)
 {
 	const char *word;
@@ -193,9 +224,9 @@ set(struct run *r, int id, const char *arg)
 		r->retry_ms = (int64_t)n;
 		break;
 	case O_KEEPALIVE:
-		rc = value_number("serve", "--keepalive", arg, 0, MAX_SECONDS, &n);
-		r->o.keepalive = (ns_t)n * NS_S;
-		break;
+		return seconds("--keepalive", str_c(arg), &r->o.keepalive);
+	case O_EMIT:
+		return set_emit(r, str_c(arg));
 	case O_CAP:
 		rc = value_number("serve", "--cap", arg, 0, 1000, &r->cap);
 		break;

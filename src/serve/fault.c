@@ -24,6 +24,7 @@ fault_set(struct faults *f, struct str s, struct errmsg *em)
 	size_t eq = str_find(s, STR("="));
 	struct str name = eq == SIZE_MAX ? s : str_of(s.p, eq), value = STR_NONE;
 	unsigned k = 0;
+	bool timed;
 	uint64_t v;
 
 	if (eq != SIZE_MAX)
@@ -34,8 +35,9 @@ fault_set(struct faults *f, struct str s, struct errmsg *em)
 		return err_set(em, E_USAGE, "no such fault");
 	if (value.p && rows[k].value == NULL)
 		return err_set(em, E_USAGE, "%s takes no value", rows[k].name);
-	v = rows[k].def;
-	if (value.p && (!str_u64(value, &v) || v > 1000000))
+	timed = rows[k].value && str_eq(str_c(rows[k].value), STR("SECONDS"));
+	v = rows[k].def * (timed ? UINT64_C(1000) : 1);
+	if (value.p && (!(timed ? str_milli : str_u64)(value, &v) || v > 1000000000))
 		return err_set(em, E_USAGE, "%s=%s wants a number", rows[k].name,
 		    rows[k].value);
 	if (k == FAULT_REFUSE_GET && (v < 400 || v > 599) && v != 204)

@@ -33,7 +33,7 @@ fault_challenges(struct session *s, struct hreq *req)
 	struct mcpd *m = s->m;
 
 	if (!has_fault(m, FAULT_REFUSE_TOKEN) || loop_mono(m->loop) - s->born <
-	    m->o.faults.value[FAULT_REFUSE_TOKEN] * NS_S)
+	    fault_time(&m->o.faults, FAULT_REFUSE_TOKEN))
 		return false;
 	head_lines(m, req, NULL);
 	(void)buf_adds(&m->head, STR("WWW-Authenticate: Bearer error=\"invalid_token\"\r\n"));
@@ -69,7 +69,7 @@ ping(struct session *s)
 	(void)buf_fmt(&m->out, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"ping\"}",
 	    (unsigned long long)s->pinged);
 	session_emit(s, buf_str(&m->out));
-	loop_timer_set(s->timer, m->o.faults.value[FAULT_PING_KILL] * NS_S);
+	loop_timer_set(s->timer, fault_time(&m->o.faults, FAULT_PING_KILL));
 }
 
 void

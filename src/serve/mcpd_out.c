@@ -204,7 +204,7 @@ idle_time(const struct mcpd *m, bool *cut)
 {
 	ns_t keep = has_fault(m, FAULT_NO_KEEPALIVE) ? 0 : m->o.keepalive;
 	ns_t limit = has_fault(m, FAULT_IDLE_CUT) ?
-	    m->o.faults.value[FAULT_IDLE_CUT] * NS_S : 0;
+	    fault_time(&m->o.faults, FAULT_IDLE_CUT) : 0;
 
 	*cut = limit > 0 && (keep == 0 || limit < keep);
 	return *cut ? limit : keep;
@@ -295,12 +295,12 @@ out_begin(struct xchg *x, bool new_session)
 	restart(x, true);
 	if (has_fault(m, FAULT_AGE_CUT)) {
 		x->age = loop_timer_new(m->loop, on_age, x);
-		loop_timer_set(x->age, m->o.faults.value[FAULT_AGE_CUT] * NS_S);
+		loop_timer_set(x->age, fault_time(&m->o.faults, FAULT_AGE_CUT));
 	}
 	/* A proxy that buffers holds the head back too; but the session id has
 	 * to come. */
 	if (has_fault(m, FAULT_BUFFER) && !new_session) {
-		hold(x, x->born + m->o.faults.value[FAULT_BUFFER] * NS_S);
+		hold(x, x->born + fault_time(&m->o.faults, FAULT_BUFFER));
 		loop_timer_set(m->tick, 0);
 	} else if (!new_session && fault_holds(x)) {
 		hold(x, INT64_MAX);
@@ -432,7 +432,7 @@ static bool
 silent(const struct xchg *x, ns_t now)
 {
 	return has_fault(x->m, FAULT_FALL_SILENT) &&
-	    now - x->born >= x->m->o.faults.value[FAULT_FALL_SILENT] * NS_S;
+	    now - x->born >= fault_time(&x->m->o.faults, FAULT_FALL_SILENT);
 }
 
 void

@@ -189,6 +189,8 @@ struct session {
 	ns_t born;
 	uint64_t pinged;		/* FAULT_PING_KILL: what has no answer yet */
 	struct loop_timer *timer;	/* a fault's end of the session */
+	struct loop_timer *emitter;	/* mcpd_opts.emit */
+	uint32_t emitted;
 };
 
 struct mcpd_log;

@@ -4,6 +4,8 @@
 #include "mcpd_priv.h"
 #include "mcpdiag/xmem.h"
 
+#define LIST_CHANGED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"
+
 static struct xchg *
 find_stream(const struct session *s, uint32_t id)
 {
@@ -91,6 +93,17 @@ on_session_timer(void *arg)
 	session_end(arg);
 }
 
+static void
+on_emitter(void *arg)
+{
+	struct session *s = arg;
+	const struct mcpd_opts *o = &s->m->o;
+
+	if (o->emissions == 0 || ++s->emitted < o->emissions)
+		loop_timer_set(s->emitter, o->emit);
+	session_emit(s, STR(LIST_CHANGED));
+}
+
 /* Room for one more: the longest idle session with nothing open goes.  What is
  * open counts as used now, so that it is not looked at again and again. */
 static bool
@@ -138,8 +151,12 @@ session_new(struct mcpd *m, enum rev rev, bool legacy)
 	else if (has_fault(m, FAULT_FORGET) || has_fault(m, FAULT_SESSION_IDLE)) {
 		s->timer = loop_timer_new(m->loop, on_session_timer, s);
 		loop_timer_set(s->timer, has_fault(m, FAULT_FORGET) ?
-		    m->o.faults.value[FAULT_FORGET] * NS_S :
-		    m->o.faults.value[FAULT_SESSION_IDLE] * NS_S);
+		    fault_time(&m->o.faults, FAULT_FORGET) :
+		    fault_time(&m->o.faults, FAULT_SESSION_IDLE));
+	}
+	if (m->o.emit > 0) {
+		s->emitter = loop_timer_new(m->loop, on_emitter, s);
+		loop_timer_set(s->emitter, m->o.emit);
 	}
 	return s;
 }
@@ -162,7 +179,7 @@ session_touch(struct session *s)
 	DL_DELETE(m->by_use, s);
 	DL_APPEND(m->by_use, s);
 	if (has_fault(m, FAULT_SESSION_IDLE) && !has_fault(m, FAULT_PING_KILL))
-		loop_timer_set(s->timer, m->o.faults.value[FAULT_SESSION_IDLE] * NS_S);
+		loop_timer_set(s->timer, fault_time(&m->o.faults, FAULT_SESSION_IDLE));
 }
 
 /* Its streams: ended, or, with that fault, forgotten. */
@@ -196,6 +213,7 @@ session_end(struct session *s)
 	end_streams(s);
 	chan_free(s->ch);
 	loop_timer_free(s->timer);
+	loop_timer_free(s->emitter);
 	while (s->n_subs > 0)
 		free(s->subscriptions[--s->n_subs]);
 	free(s->subscriptions);
@@ -226,8 +244,7 @@ sessions_tell(void *arg)
 		DL_DELETE2(m->untold, s, uprev, unext);
 		if (--s->untold > 0)
 			DL_APPEND2(m->untold, s, uprev, unext);
-		session_emit(s, STR("{\"jsonrpc\":\"2.0\","
-		    "\"method\":\"notifications/tools/list_changed\"}"));
+		session_emit(s, STR(LIST_CHANGED));
 	}
 	if (m->untold)
 		loop_timer_set(m->tell, 0);
@@ -306,8 +323,8 @@ xchg_gone(struct xchg *x, enum http_gone why)
 	log_end(m, x->req, why == HTTP_GONE_SLOW || why == HTTP_GONE_SHUTDOWN ?
 	    EV_TRUNCATED : EV_CLIENT);
 	if (s && s->slot_taken && a == NULL)
-		s->slot_free = m->o.faults.value[FAULT_STALE_SLOT] == 0 ? INT64_MAX :
-		    loop_mono(m->loop) + m->o.faults.value[FAULT_STALE_SLOT] * NS_S;
+		s->slot_free = fault_time(&m->o.faults, FAULT_STALE_SLOT) == 0 ? INT64_MAX :
+		    loop_mono(m->loop) + fault_time(&m->o.faults, FAULT_STALE_SLOT);
 	if (a && a->how != ANSWER_CHANNEL)
 		a->how = ANSWER_LOST;
 	DL_FOREACH_SAFE(m->listens, l, next)

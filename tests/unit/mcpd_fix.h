@@ -167,6 +167,10 @@ mfix_option(struct mcpd_opts *o, const char *w)
 		o->sessions = (uint32_t)strtoul(v, NULL, 10);
 	} else if (word_value(w, "keepalive", &v)) {
 		o->keepalive = (ns_t)strtoul(v, NULL, 10) * NS_MS;
+	} else if (word_value(w, "emit", &v)) {
+		o->emit = (ns_t)strtoul(v, NULL, 10) * NS_MS;
+	} else if (word_value(w, "emissions", &v)) {
+		o->emissions = (uint32_t)strtoul(v, NULL, 10);
 	} else if (word_value(w, "body", &v)) {
 		o->http.body = strtoul(v, NULL, 10);
 	} else if (word_value(w, "backlog", &v)) {

@@ -69,6 +69,12 @@ static const struct scene faults[] = {
 	    { 2, POST("0", CALL("1", "slow", "\"ms\":3600000")), OK "id: r1-0" },
 	    { 1, NULL, "^:^\n![end]\n[fin]" }, { 2, NULL, "^:^\n![end]\n[fin]" },
 	    { 0, PING, OK "[end]" } } },
+	{ "age-cut=0.02", "fault=age-cut=0.02", {
+	    BEGUN, { 1, GET("0"), OK "id: g1-0\n[fin]" } } },
+	{ "emit", "emit=5", {
+	    BEGUN, { 1, GET("0"), OK CHANGED "\n" CHANGED "\n" CHANGED } } },
+	{ "emit twice", "emit=5 emissions=2 keepalive=20", {
+	    BEGUN, { 1, GET("0"), OK CHANGED "\n" CHANGED "\n!" CHANGED "\n^:^\n^:^" } } },
 	{ "refuse-token", "fault=refuse-token", {
 	    BEGUN, { 0, PING, "HTTP/1.1 401\nWWW-Authenticate: Bearer\n[end]" },
 	    { 1, GET("0"), "HTTP/1.1 401\nWWW-Authenticate\n[end]" },

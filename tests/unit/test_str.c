@@ -115,6 +115,34 @@ test_u64(void **state)
 }
 
 static void
+test_milli(void **state)
+{
+	static const struct {
+		const char *in;
+		bool ok;
+		uint64_t want;
+	} rows[] = {
+		{ "0", true, 0 }, { "1", true, 1000 }, { "1.5", true, 1500 },
+		{ "0.4", true, 400 }, { "0.04", true, 40 }, { "2.004", true, 2004 },
+		{ "18446744073709550.999", true, UINT64_C(18446744073709550999) },
+		{ "18446744073709551", false, 0 },
+		{ "", false, 0 }, { ".", false, 0 }, { ".5", false, 0 }, { "1.", false, 0 },
+		{ "1.2.3", false, 0 }, { "1.2345", false, 0 }, { "-1", false, 0 },
+		{ "1,5", false, 0 }, { "1e3", false, 0 }, { "0.-1", false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ROWS(rows); i++) {
+		struct guard g = guard_of(rows[i].in, strlen(rows[i].in));
+		uint64_t got = 42;
+
+		assert_int_equal(str_milli(str_of(g.p, g.n), &got), rows[i].ok);
+		assert_true(got == rows[i].want);
+		guard_free(&g);
+	}
+}
+
+static void
 test_cmp(void **state)
 {
 	/* In ascending order. */
@@ -140,7 +168,8 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fold), cmocka_unit_test(test_equal),
 		cmocka_unit_test(test_find), cmocka_unit_test(test_trim),
-		cmocka_unit_test(test_u64), cmocka_unit_test(test_cmp),
+		cmocka_unit_test(test_u64), cmocka_unit_test(test_milli),
+		cmocka_unit_test(test_cmp),
 	};
 
 	return cmocka_run_group_tests_name("str", tests, NULL, NULL);
