@@ -264,12 +264,19 @@ set_giver(struct plan *p, const struct plan_session *s, struct plan_x *x)
 	const struct plan_x *y = x->previous ? plan_of_stream(p, x->previous) : NULL;
 	bool last;
 
-	/* What was last in the client's own listener comes first. */
-	if (y == NULL || place_of(p, y, x, &last) == 0)
+	/* What was last in the client's own listener comes first: an id that its
+	 * stream gave, or the one that it had before, if that gave none. */
+	if (y && place_of(p, y, x, &last) > 0) {
+		x->given = place_of(p, y, x, &x->last_given);
+	} else if (y && str_eq(y->cursor, x->cursor) && y->n_events == 0) {
+		x->given = 1;
+		x->last_given = true;
+	} else {
 		y = x->resumes ? plan_of_stream(p, x->resumes) : NULL;
-	if (y == NULL)
-		y = search_giver(p, s, x);
-	x->given = y ? place_of(p, y, x, &x->last_given) : 0;
+		if (y == NULL)
+			y = search_giver(p, s, x);
+		x->given = y ? place_of(p, y, x, &x->last_given) : 0;
+	}
 	x->giver = x->given ? y->n : 0;
 	if (x->giver && y->skip != PLAN_PLAYED)
 		x->skip = PLAN_NO_GIVER;

@@ -319,11 +319,13 @@ set_timer(struct live *l, ns_t after)
 static void
 start_patience(struct live *l)
 {
-	ns_t t = l->player->opts.speed > 0 ? scaled(l->player, PATIENCE) : PATIENCE;
+	const struct player *p = l->player;
+	ns_t now = player_now(p), t = p->opts.speed > 0 ? scaled(p, PATIENCE) : PATIENCE;
 
+	t = (l->x.due >= 0 ? l->x.due : now) + (t < LEAST ? LEAST : t) - now;
 	l->patient = true;
 	l->player->n_gaps++;
-	set_timer(l, t < LEAST ? LEAST : t);
+	set_timer(l, t > 0 ? t : 0);
 }
 
 /* It stays as long as the capture's client did; without waiting, to the end. */

@@ -46,21 +46,17 @@ of(const struct player *p, uint32_t n)
 }
 
 /* What the live counterpart of the captured giver gave: its last one where the
- * capture had its last, else the one in the same place.  Where the listener's
- * stream gave none in the capture and does here, its last one. */
+ * capture had its last, else the one in the same place. */
 static struct str
 cursor_of(struct live *l)
 {
 	const struct plan_x *x = l->x.plan;
-	const struct live *g = of(l->player, x->giver), *p = of(l->player, x->prev);
+	const struct live *g = of(l->player, x->giver);
 
 	if (x->cursor.p == NULL)
 		return STR_NONE;
 	if (g == NULL)
 		return x->cursor;	/* nobody gave it: a made-up one */
-	if (p && p->cursor.p && p->x.plan->n_events == 0 &&
-	    str_eq(p->x.plan->cursor, x->cursor))
-		return p->x.n_ids > 0 ? p->x.ids[p->x.n_ids - 1] : p->cursor;
 	/* A listener keeps its last id through streams that give none. */
 	if (g->x.n_ids == 0) {
 		l->x.no_cursor = g->cursor.p == NULL;

@@ -289,6 +289,26 @@ midstream(void **state)
 	plan_free(r.plan);
 }
 
+/* All streams of that server begin with the id 0: whoever comes back names what its own listener had, through streams that gave none. */
+static void
+listeners_keep_their_id(void **state)
+{
+	struct reading r = { .plan = plan_new() };
+
+	(void)state;
+	read_capture(&r, "19-duplicated");
+	plan_make(r.plan, NULL);
+	for (uint32_t i = 5; i <= 24; i++) {
+		const struct plan_x *x = plan_x(r.plan, i);
+
+		assert_true(x->cursor.p != NULL);
+		assert_true(x->prev != 0);
+		assert_int_equal(x->giver, x->prev);
+		assert_true(x->last_given);
+	}
+	plan_free(r.plan);
+}
+
 static void
 words(void **state)
 {
@@ -321,6 +341,7 @@ main(void)
 		cmocka_unit_test(events),
 		cmocka_unit_test(texts),
 		cmocka_unit_test(midstream),
+		cmocka_unit_test(listeners_keep_their_id),
 		cmocka_unit_test(words),
 	};
 
