@@ -51,27 +51,59 @@ scaled(const struct player *p, ns_t t)
 	return v < (double)INT64_MAX / 2 ? (ns_t)v : INT64_MAX / 2;
 }
 
-/* A time of the capture, with the pauses between requests cut. */
+/* A time of the capture, with the pauses in which no client did anything cut. */
 static ns_t
 timetable(const struct player *p, ns_t t)
 {
-	uint32_t from = 0, to = p->n;
+	uint32_t from = 0, to = p->n_marks;
 	ns_t more;
 
 	while (from < to) {		/* the last that is not later */
 		uint32_t mid = from + (to - from) / 2;
 
-		if (p->lives[mid]->x.plan->at <= t)
+		if (p->marks[mid].captured <= t)
 			from = mid + 1;
 		else
 			to = mid;
 	}
 	if (from == 0)
 		return 0;
-	more = t - p->lives[from - 1]->x.plan->at;
+	more = t - p->marks[from - 1].captured;
 	if (p->opts.max_wait > 0 && more > p->opts.max_wait)
 		more = p->opts.max_wait;
-	return p->at[from - 1] + more;
+	return p->marks[from - 1].at + more;
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+	const struct mark *x = a, *y = b;
+
+	return (x->captured > y->captured) - (x->captured < y->captured);
+}
+
+/* Requests, and when clients left what they had asked for. */
+static void
+make_timetable(struct player *p)
+{
+	p->marks = xcalloc(p->n ? 2 * (size_t)p->n : 1, sizeof *p->marks);
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct plan_x *x = p->lives[i]->x.plan;
+
+		p->marks[p->n_marks++].captured = x->at;
+		if (x->leave >= 0 && x->skip == PLAN_PLAYED)
+			p->marks[p->n_marks++].captured = x->leave;
+	}
+	qsort(p->marks, p->n_marks, sizeof *p->marks, by_time);
+	for (uint32_t i = 1; i < p->n_marks; i++) {
+		ns_t pause = p->marks[i].captured - p->marks[i - 1].captured;
+
+		if (p->opts.max_wait > 0 && pause > p->opts.max_wait)
+			pause = p->opts.max_wait;
+		p->marks[i].at = p->marks[i - 1].at + pause;
+	}
+	for (uint32_t i = 0; i < p->n; i++)
+		p->at[i] = timetable(p, p->lives[i]->x.plan->at);
 }
 
 /* When the plan's number i + 1 is to go out. */
@@ -665,16 +697,13 @@ player_new(struct loop *loop, const struct plan *plan, const struct player_opts 
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct plan_x *x = p->lives[i]->x.plan;
 		struct live *a = of(p, x->asker), *h = of(p, x->handshake);
-		ns_t pause = i ? x->at - p->lives[i - 1]->x.plan->at : x->at;
 
 		if (a && x->asked > a->n_replied && x->skip == PLAN_PLAYED)
 			a->n_replied = x->asked;
 		if (h && x->kind == PLAN_DELETE && x->skip == PLAN_PLAYED && h->deleted == 0)
 			h->deleted = x->n;
-		if (p->opts.max_wait > 0 && pause > p->opts.max_wait)
-			pause = p->opts.max_wait;
-		p->at[i] = i ? p->at[i - 1] + pause : 0;
 	}
+	make_timetable(p);
 	return p;
 }
 
@@ -717,6 +746,7 @@ player_free(struct player *p)
 	minted_free(p->minted);
 	free(p->lives);
 	free(p->at);
+	free(p->marks);
 	free(p->n_short_of);
 	free(p);
 }

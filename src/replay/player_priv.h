@@ -44,6 +44,10 @@ struct extra {			/* a request that is not of the plan */
 	struct extra *prev, *next;
 };
 
+struct mark {			/* a client did something */
+	ns_t captured, at;	/* since the first packet; since the start */
+};
+
 struct strings {
 	struct strings *next;
 };
@@ -58,6 +62,8 @@ struct player {
 	struct live **lives;
 	uint32_t n;
 	ns_t *at;		/* of each, with pauses cut, since the start */
+	struct mark *marks;	/* by time; for pauses between them */
+	uint32_t n_marks;
 	uint32_t next;		/* whose time has not come */
 	struct loop_timer *timer;	/* of that, or of the end */
 	ns_t start;

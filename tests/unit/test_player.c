@@ -511,6 +511,40 @@ ids_that_came_since(void **state)
 	buf_fini(&asked);
 }
 
+/* Pauses are cut, and who had left before another came leaves before. */
+static void
+pauses_are_cut(void **state)
+{
+	struct ev left = { .type = EV_RESPONSE_END, .t = T(3000), .pkt = 3, .conn = 1, .x = 2,
+		.session = 1, .dir = EV_C2S, .u.end.end = EV_CLIENT };
+	struct player *p;
+	struct buf b;
+
+	(void)state;
+	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
+	plan_response(plan, 1, T(1), 200, 0, 0);
+	plan_ended(plan, 1, T(1));
+	plan_request(plan, 2, T(2), "GET", NULL, NULL, NULL, NULL);
+	plan_response(plan, 2, T(3), 200, 1, 0);
+	plan_event(plan, &left);
+	plan_request(plan, 3, T(60000), "GET", NULL, NULL, NULL, NULL);
+	plan_response(plan, 3, T(60001), 200, 2, 0);
+	plan_make(plan, NULL);
+	always = NULL;
+	no_ids = true;
+	opts.max_wait = 20 * NS_MS;
+	p = play(serve());
+	no_ids = false;
+	buf_init(&b, 1 << 16);
+	outcome(p, &b);
+	assert_string_equal(b.p, "1:200 2:200s left 3:200s left ");
+	assert_true(player_x(p, 2)->end <= player_x(p, 3)->sent);
+	buf_fini(&b);
+	player_free(p);
+	mini_fini(&srv);
+	buf_fini(&asked);
+}
+
 static const struct {
 	const char *answer, *want;
 } targets[] = {
@@ -636,6 +670,7 @@ main(void)
 		TEST(no_id_is_given),
 		TEST(nobody_comes_back),
 		TEST(ids_that_came_since),
+		TEST(pauses_are_cut),
 		cmocka_unit_test(bad_targets),
 		TEST(nobody_there),
 		TEST(endless_head),
