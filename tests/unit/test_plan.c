@@ -289,7 +289,8 @@ midstream(void **state)
 	plan_free(r.plan);
 }
 
-/* All streams of that server begin with the id 0: whoever comes back names what its own listener had, through streams that gave none. */
+/* All streams of that server begin with the id 0: whoever comes back names what
+ * its own listener had, through streams that gave none. */
 static void
 listeners_keep_their_id(void **state)
 {
