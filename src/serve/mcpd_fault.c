@@ -2,8 +2,8 @@
 
 /* Faults that wait for something: a stream's end, a client's answer, an age. */
 
-static bool
-wedged(const struct mcpd *m)
+bool
+fault_wedged(const struct mcpd *m)
 {
 	const struct xchg *y;
 
@@ -24,7 +24,7 @@ fault_holds(const struct xchg *x)
 		DL_FOREACH2(x->s->streams, y, snext)
 			if (y->get && y->open)
 				return true;
-	return has_fault(x->m, FAULT_WEDGE) && wedged(x->m);
+	return has_fault(x->m, FAULT_WEDGE) && fault_wedged(x->m);
 }
 
 bool

@@ -7,6 +7,7 @@
  * the next, so that a round to ten thousand delays nobody. */
 #define TICK_BATCH 128
 #define KEEP_FRAME (64U << 10)	/* for the next event */
+#define WEDGE_LOOK (20 * NS_MS)
 
 static bool
 ours(const struct mcpd *m)
@@ -304,6 +305,8 @@ out_begin(struct xchg *x, bool new_session)
 		loop_timer_set(m->tick, 0);
 	} else if (!new_session && fault_holds(x)) {
 		hold(x, INT64_MAX);
+		if (has_fault(m, FAULT_WEDGE))
+			loop_timer_set(m->tick, 0);
 	} else {
 		begin(x, new_session);
 	}
@@ -457,6 +460,9 @@ out_tick(void *arg)
 	}
 	if (m->streams && m->streams->due < next)
 		next = m->streams->due;
+	/* Nobody tells when a client reads on. */
+	if (has_fault(m, FAULT_WEDGE) && fault_wedged(m) && next - now > WEDGE_LOOK)
+		next = now + WEDGE_LOOK;
 	if (next != INT64_MAX)
 		loop_timer_set(m->tick, next - now);
 }
