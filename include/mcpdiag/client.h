@@ -55,6 +55,9 @@ struct client_request {		/* borrowed until client_start() returns */
 	ns_t connect_timeout;	/* 0: curl's, 300 s */
 	ns_t timeout;		/* in all; 0: none */
 	bool fresh;		/* on a new connection */
+	/* and one that takes little: 1 KiB or so waits in the kernel here, and
+	 * few 10 KiB there, where 4 MiB would else (Linux, loopback) */
+	bool narrow;
 };
 
 enum client_http {
@@ -86,6 +89,9 @@ struct creq *client_start(struct client *, const struct client_request *,
     const struct client_cb *, void *arg, struct errmsg *);
 /* Closes its connection; there is no end(). */
 void client_cancel(struct creq *);
+/* Stops reading, or reads on; what came before may still be told.  Not from a
+ * callback of the client. */
+void client_hold(struct creq *, bool);
 /* Requests that are running. */
 unsigned client_running(const struct client *);
 

@@ -30,6 +30,7 @@ enum probe_id {
 	PROBE_MANY_GETS,
 	PROBE_DELETE,
 	PROBE_DEAD_SESSION,
+	PROBE_SLOW_READER,
 	PROBE_IDLE,
 	PROBE_MODERN_GET,
 	PROBE_TWO_LISTENS,
@@ -82,6 +83,7 @@ struct probe_stream {
 	bool dropped;		/* closed by us */
 	bool response;		/* carried the awaited response */
 	bool inclusive;		/* and the event of its own cursor once more */
+	bool late;		/* it had none in time; but perhaps afterwards */
 	unsigned events;	/* with an id, data or a retry */
 	unsigned comments;
 	unsigned replayed;	/* messages before anything was emitted on it */
@@ -118,7 +120,21 @@ enum {
 	OUT_ALIVE = 1 << 21,	/* a session that should be dead is served */
 	OUT_AUTH = 1 << 22,	/* 401, 403 */
 	OUT_NO_ID = 1 << 23,	/* its messages have no event ids */
+	OUT_WEDGED = 1 << 24,	/* one who does not read stops every session, */
+	OUT_HELD = 1 << 25,	/* its own, */
+	OUT_WAITS = 1 << 26,	/* or who emits only; */
+	OUT_KEPT = 1 << 27,	/* what it did not read is kept for it, */
+	OUT_PARTLY = 1 << 28,	/* or not all of it */
 	OUT_BESIDE = OUT_FIRST | OUT_LAST | OUT_BOTH | OUT_SPLIT | OUT_MUTE,
+};
+
+/* PROBE_SLOW_READER: what was emitted while a GET was not read. */
+struct probe_fill {
+	unsigned calls, answered;	/* of the tool */
+	unsigned stuck;		/* calls that were not answered in time */
+	uint64_t each;		/* bytes of the stream that one of them made */
+	uint64_t need;		/* bytes, more than may wait in the kernels */
+	uint64_t bytes;		/* that came when it was read on */
 };
 
 struct probe_seen {
@@ -128,6 +144,7 @@ struct probe_seen {
 	unsigned emitted;	/* messages that were asked for, by number */
 	unsigned missed;	/* of them, while no GET was open */
 	unsigned opened, ended;	/* GET streams, by the server */
+	struct probe_fill fill;
 	ns_t took;
 };
 

@@ -28,7 +28,7 @@ enum {
 
 static const struct opt options[] = {
 	{ O_EMIT_TOOL, 0, "emit-tool", "NAME[=JSON]",
-	  "a tool whose call makes the server emit; it is called often" },
+	  "a tool whose call makes the server emit; it is called very often" },
 	{ O_ONLY, 0, "only", "SCENARIO,...", "only these" },
 	{ O_LIST_SCENARIOS, 0, "list", NULL, "list the scenarios and the clients" },
 	{ O_IDLE, 0, "idle", "SECONDS", "leave a stream idle for so long, too" },

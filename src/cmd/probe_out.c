@@ -393,6 +393,13 @@ put_number(struct out *o, bool *first, const char *name, uint64_t n)
 }
 
 static void
+put_bool(struct out *o, bool *first, const char *name, bool v)
+{
+	key(o, first, name);
+	out_c(o, v ? "true" : "false");
+}
+
+static void
 put_stream(struct out *o, const struct probe_stream *s, const char *name)
 {
 	bool first = true;
@@ -407,6 +414,8 @@ put_stream(struct out *o, const struct probe_stream *s, const char *name)
 		key(o, &first, "end");
 		out_json(o, str_c(client_end_name(s->how)));
 	}
+	if (s->late)
+		put_bool(o, &first, "late", true);
 	put_number(o, &first, "events", s->events);
 	put_number(o, &first, "comments", s->comments);
 	put_number(o, &first, "replayed", s->replayed);
@@ -446,6 +455,14 @@ put_scenario(struct out *o, const struct probe *p, enum probe_id id)
 		}
 	out_c(o, "]");
 	put_number(o, &first, "emitted", seen->emitted);
+	if (seen->fill.calls > 0) {
+		put_number(o, &first, "calls", seen->fill.calls);
+		put_number(o, &first, "calls_answered", seen->fill.answered);
+		put_number(o, &first, "calls_late", seen->fill.stuck);
+		put_number(o, &first, "bytes_of_each", seen->fill.each);
+		put_number(o, &first, "bytes_needed", seen->fill.need);
+		put_number(o, &first, "bytes_read_late", seen->fill.bytes);
+	}
 	put_time(o, &first, "took", seen->took);
 	key(o, &first, "requests");
 	out_c(o, "[");
@@ -458,13 +475,6 @@ put_scenario(struct out *o, const struct probe *p, enum probe_id id)
 		none = false;
 	}
 	out_c(o, "]}");
-}
-
-static void
-put_bool(struct out *o, bool *first, const char *name, bool v)
-{
-	key(o, first, name);
-	out_c(o, v ? "true" : "false");
 }
 
 static void

@@ -1,7 +1,10 @@
 #include "mcpdiag/client.h"
 
 #include <assert.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "mcpdiag/buf.h"
@@ -11,6 +14,12 @@
 #include "curl_late.h"
 
 #define UPLOAD_BUFFER 16384L	/* the least curl takes */
+/* The kernel takes more than that, but not much; and the size of the segments
+ * bounds what the server's kernel takes: on Linux 34 KiB with 256, 63 KiB with
+ * 536, 2 MiB and more with those of loopback. */
+#define NARROW_BUFFER 1024
+#define NARROW_SEGMENT 256
+#define WIDE_BUFFER 65536
 
 struct creq {
 	struct client *client;
@@ -335,6 +344,19 @@ close_socket(void *arg, curl_socket_t fd)
 	return close(fd);
 }
 
+/* Before it is connected: the window and the segments are agreed on then. */
+static int
+make_narrow(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+	static const int buffer = NARROW_BUFFER, segment = NARROW_SEGMENT;
+
+	(void)arg;
+	(void)purpose;
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
+	return CURL_SOCKOPT_OK;
+}
+
 void
 client_opts_init(struct client_opts *o)
 {
@@ -477,7 +499,12 @@ set_request(CURL *e, const struct client_request *q)
 	}
 	(void)curl_late()->easy_setopt(e, CURLOPT_CUSTOMREQUEST, q->method);
 	(void)curl_late()->easy_setopt(e, CURLOPT_URL, q->url);
-	(void)curl_late()->easy_setopt(e, CURLOPT_FRESH_CONNECT, (long)q->fresh);
+	(void)curl_late()->easy_setopt(e, CURLOPT_FRESH_CONNECT, (long)(q->fresh || q->narrow));
+	if (q->narrow) {
+		(void)curl_late()->easy_setopt(e, CURLOPT_SOCKOPTFUNCTION, make_narrow);
+		/* It is no connection for others. */
+		(void)curl_late()->easy_setopt(e, CURLOPT_FORBID_REUSE, 1L);
+	}
 	(void)curl_late()->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, ms(q->connect_timeout));
 	(void)curl_late()->easy_setopt(e, CURLOPT_TIMEOUT_MS, ms(q->timeout));
 }
@@ -572,6 +599,27 @@ client_cancel(struct creq *r)
 		c->waiting = true;
 	else
 		req_free(r);
+}
+
+void
+client_hold(struct creq *r, bool hold)
+{
+	struct client *c = r->client;
+	curl_socket_t fd = -1;
+	static const int wide = WIDE_BUFFER;
+
+	assert(!c->inside);
+	if (r->dead || !r->added)
+		return;
+	c->inside = true;
+	(void)curl_late()->easy_getinfo(r->easy, CURLINFO_ACTIVESOCKET, &fd);
+	/* What has piled up would come 1 KiB at a time. */
+	if (!hold && fd != CURL_SOCKET_BAD)
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &wide, sizeof wide);
+	/* It may call back with what it has, and sets its own timer. */
+	(void)curl_late()->easy_pause(r->easy, hold ? CURLPAUSE_RECV : CURLPAUSE_CONT);
+	c->inside = false;
+	catch_up(c);
 }
 
 unsigned

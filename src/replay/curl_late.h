@@ -14,6 +14,7 @@
 	X(global_init) X(global_cleanup) \
 	X(slist_append) X(slist_free_all) \
 	X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo) X(easy_strerror) \
+	X(easy_pause) \
 	X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) \
 	X(multi_remove_handle) X(multi_info_read) X(multi_socket_action) X(multi_assign)
 

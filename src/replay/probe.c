@@ -38,16 +38,27 @@ cursor_of(const struct act *a, const struct step *st)
 }
 
 static void
-get(struct act *a, unsigned n, struct str cursor)
+get(struct act *a, unsigned n, struct str cursor, unsigned flags)
 {
 	char *copy = xmemdup0(cursor.p ? cursor.p : "", cursor.n);
 
-	ask(a, n, "GET", NULL, STR_NONE, str_of(copy, cursor.n), ASK_SESSION);
+	ask(a, n, "GET", NULL, STR_NONE, str_of(copy, cursor.n), ASK_SESSION | flags);
 	free(copy);
 }
 
+/* A request of the session that OP_OTHER began. */
 static void
-initialize(struct act *a)
+ask_other(struct act *a, unsigned n, const char *method, const char *rpc_method)
+{
+	struct buf own = a->session;
+
+	a->session = a->other;
+	ask(a, n, method, rpc_method, STR_NONE, STR_NONE, ASK_SESSION);
+	a->session = own;
+}
+
+static void
+initialize(struct act *a, unsigned n, unsigned flags)
 {
 	struct buf b;
 
@@ -56,7 +67,7 @@ initialize(struct act *a)
 	esc_json(&b, str_c(a->probe->o.protocol));
 	(void)buf_adds(&b, STR("\",\"capabilities\":{},\"clientInfo\":{\"name\":\"mcpdiag-probe\","
 	    "\"version\":\"" MCPDIAG_VERSION "\"}"));
-	ask(a, HANDSHAKE, "POST", "initialize", buf_str(&b), STR_NONE, 0);
+	ask(a, n, "POST", "initialize", buf_str(&b), STR_NONE, flags);
 	buf_fini(&b);
 }
 
@@ -73,23 +84,14 @@ listening(const struct act *a)
 static void
 emit(struct act *a)
 {
-	const struct probe_opts *o = &a->probe->o;
-	struct buf b;
-
 	if (!emits(a) || a->seen.emitted >= 32)
 		return;
+	a->told = a->streams[PROBE_A].bytes;
 	a->seen.missed += !listening(a);
 	a->seen.emitted++;
 	a->emitting = true;
 	a->heard_now = false;
-	buf_init(&b, 64U << 10);
-	(void)buf_adds(&b, STR("\"name\":\""));
-	esc_json(&b, str_c(o->emit_tool));
-	(void)buf_adds(&b, STR("\",\"arguments\":"));
-	(void)buf_adds(&b, o->emit_args ? str_c(o->emit_args) : STR("{}"));
-	ask(a, CALL, "POST", "tools/call", buf_str(&b), STR_NONE,
-	    a->script->modern ? ASK_MODERN : ASK_SESSION);
-	buf_fini(&b);
+	ask_tool(a, CALL);
 }
 
 static void
@@ -125,6 +127,7 @@ limit(const struct act *a, enum op op)
 	case OP_SESSION: case OP_GET: case OP_GETS: case OP_POST: case OP_POST_CUT:
 	case OP_PING: case OP_DELETE: case OP_EMIT: case OP_DISCOVER:
 	case OP_MODERN_GET: case OP_LISTEN: case OP_MISMATCH: case OP_SSE_ONLY:
+	case OP_NARROW: case OP_FILL: case OP_READ: case OP_OTHER: case OP_OTHER_PING:
 		break;
 	}
 	return o->answer;
@@ -140,13 +143,29 @@ begin(struct act *a)
 	loop_timer_set(a->timer, limit(a, st->op));
 	switch (st->op) {
 	case OP_SESSION:
-		initialize(a);
+		initialize(a, HANDSHAKE, 0);
+		break;
+	case OP_OTHER:
+		initialize(a, st->stream, ASK_OTHER);
+		break;
+	case OP_OTHER_PING:
+		if (a->other.n > 0)
+			ask_other(a, st->stream, "POST", "ping");
 		break;
 	case OP_GET:
-		get(a, st->stream, cursor_of(a, st));
+		get(a, st->stream, cursor_of(a, st), 0);
+		break;
+	case OP_NARROW:
+		get(a, st->stream, STR_NONE, ASK_NARROW);
 		break;
 	case OP_GETS:
-		get(a, st->stream + a->many, STR_NONE);
+		get(a, st->stream + a->many, STR_NONE, 0);
+		break;
+	case OP_FILL:
+		slow_fill(a);
+		break;
+	case OP_READ:
+		slow_read(a);
 		break;
 	case OP_POST: case OP_POST_CUT:
 		ask(a, st->stream, "POST", "tools/list", STR_NONE, STR_NONE, ASK_SESSION);
@@ -243,13 +262,15 @@ met(struct act *a)
 	switch (st->op) {
 	case OP_SESSION:
 		return in_session(a);
-	case OP_GET: case OP_GETS: case OP_MODERN_GET:
+	case OP_GET: case OP_GETS: case OP_MODERN_GET: case OP_NARROW:
 		return s->p.head >= 0 || s->over;
 	case OP_DELETE:
 		return s->p.head >= 0 || s->over;
 	case OP_POST: case OP_PING: case OP_DISCOVER: case OP_LISTEN: case OP_MISMATCH:
-	case OP_WAIT_RESPONSE:
+	case OP_WAIT_RESPONSE: case OP_OTHER:
 		return s->p.response || s->over;
+	case OP_OTHER_PING:
+		return s->p.response || s->over || s->p.asked < 0;
 	case OP_POST_CUT:
 		return s->p.response || s->over || s->first.n > 0;
 	case OP_NEED_ID:
@@ -261,6 +282,10 @@ met(struct act *a)
 		    (s->p.head >= 0 && !s->is_stream);
 	case OP_EMIT:
 		return emitted(a);
+	case OP_FILL:
+		return slow_filled(a);
+	case OP_READ:
+		return slow_drained(a);
 	case OP_DEAD: case OP_IF_REFUSED: case OP_END:
 		return true;
 	case OP_DROP:
@@ -320,7 +345,7 @@ conclude(struct act *a)
 		if (!a->streams[HANDSHAKE].p.response || a->streams[HANDSHAKE].error)
 			a->seen.why = PROBE_NO_SESSION;
 		return a->seen.why == PROBE_JUDGED;
-	case OP_GET: case OP_MODERN_GET:
+	case OP_GET: case OP_MODERN_GET: case OP_NARROW:
 		if (a->late)
 			ask_drop(a, st->stream);
 		return s->is_stream || st->stream != PROBE_A;
@@ -344,7 +369,7 @@ conclude(struct act *a)
 		if (a->emitting && (a->streams[CALL].error || !a->streams[CALL].p.response))
 			a->probe->tool_failed = true;
 		a->emitting = false;
-		return true;
+		return a->script->id != PROBE_SLOW_READER || a->streams[PROBE_A].p.heard;
 	case OP_DISCOVER:
 		v->modern = s->p.response && !s->error && s->modern;
 		v->reached |= v->modern;
@@ -353,9 +378,16 @@ conclude(struct act *a)
 		v->sse_only = s->endpoint;
 		v->reached |= v->sse_only;
 		return true;
-	case OP_POST: case OP_PING: case OP_DELETE: case OP_DROP: case OP_WAIT_END:
+	case OP_FILL:
+		if (a->late)
+			slow_stuck(a);
+		return true;
+	case OP_PING: case OP_OTHER: case OP_OTHER_PING:
+		s->p.late = a->late;
+		return true;
+	case OP_POST: case OP_DELETE: case OP_DROP: case OP_WAIT_END:
 	case OP_WAIT_RESPONSE: case OP_IDLE: case OP_DEAD: case OP_LISTEN:
-	case OP_MISMATCH: case OP_END:
+	case OP_MISMATCH: case OP_END: case OP_READ:
 		break;
 	}
 	return true;
@@ -384,6 +416,12 @@ keep(struct act *a)
 	a->probe->seen[a->script->id] = *seen;
 }
 
+static bool
+left(const struct stream *s)
+{
+	return s->p.head >= 0 || s->over || s->req == NULL;
+}
+
 /* All streams are closed; the session, if there is one, is deleted. */
 static void
 leave(struct act *a)
@@ -398,6 +436,8 @@ leave(struct act *a)
 		buf_clear(&a->session);
 		(void)buf_adds(&a->session, buf_str(&a->real));
 	}
+	if (a->other.n > 0 && !a->probe->stopping)
+		ask_other(a, PROBE_X, "DELETE", NULL);
 	if (a->session.n > 0 && a->script->id != PROBE_DELETE && !a->probe->stopping) {
 		ask(a, SPARE, "DELETE", NULL, STR_NONE, STR_NONE, ASK_SESSION);
 		loop_timer_set(a->timer, BYE);
@@ -450,7 +490,7 @@ on_look(void *arg)
 		else
 			begin(a);
 	}
-	if (a->closing && (a->late || a->streams[SPARE].p.head >= 0 || a->streams[SPARE].over))
+	if (a->closing && (a->late || (left(&a->streams[SPARE]) && left(&a->streams[PROBE_X]))))
 		over(a);
 }
 
@@ -522,6 +562,10 @@ why_not(const struct probe *p, enum probe_id id)
 		return PROBE_NOT_LEGACY;
 	if (!v->session && (id == PROBE_DELETE || id == PROBE_DEAD_SESSION))
 		return PROBE_STATELESS;
+	if (id == PROBE_SLOW_READER && p->o.emit_tool == NULL)
+		return PROBE_NO_MESSAGES;
+	if (id == PROBE_SLOW_READER && p->tool_failed)
+		return PROBE_TOOL_FAILED;
 	return id == PROBE_IDLE && p->o.idle == 0 ? PROBE_NOT_ASKED_FOR : PROBE_JUDGED;
 }
 

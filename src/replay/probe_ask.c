@@ -254,9 +254,11 @@ on_head(void *arg, const struct client_head *h)
 	} else if (content_type_is(h->content_type, STR("application/json"))) {
 		s->json = true;
 	}
-	if (s->n == HANDSHAKE && id.n > 0) {
-		(void)buf_adds(&a->session, STR("Mcp-Session-Id: "));
-		(void)buf_adds(&a->session, id);
+	if ((s->n == HANDSHAKE || s->other) && id.n > 0) {
+		struct buf *to = s->other ? &a->other : &a->session;
+
+		(void)buf_adds(to, STR("Mcp-Session-Id: "));
+		(void)buf_adds(to, id);
 	}
 	act_look(a);
 }
@@ -266,6 +268,7 @@ on_body(void *arg, const void *p, size_t n)
 {
 	struct stream *s = arg;
 
+	s->bytes += n;
 	if (s->sse)
 		sse_feed(s->sse, p, n);
 	else if (s->json)
@@ -330,6 +333,7 @@ ask_init(struct act *a)
 	buf_init(&a->session, LINE_MAX_BYTES);
 	buf_init(&a->version, LINE_MAX_BYTES);
 	buf_init(&a->real, LINE_MAX_BYTES);
+	buf_init(&a->other, LINE_MAX_BYTES);
 	for (unsigned i = 0; i < STREAMS; i++)
 		stream_init(a, i);
 }
@@ -342,6 +346,7 @@ ask_fini(struct act *a)
 	buf_fini(&a->session);
 	buf_fini(&a->version);
 	buf_fini(&a->real);
+	buf_fini(&a->other);
 }
 
 /* Of 2026-07-28: what the headers repeat. */
@@ -396,7 +401,7 @@ ask(struct act *a, unsigned n, const char *method, const char *rpc_method,
 	struct stream *s = &a->streams[n];
 	struct str *lines = xcalloc(12 + o->n_headers, sizeof *lines);
 	struct client_request q = { .method = method, .url = o->url, .headers = lines,
-		.connect_timeout = o->answer };
+		.connect_timeout = o->answer, .narrow = flags & ASK_NARROW };
 	struct buf body, line, modern, name;
 	struct errmsg em;
 
@@ -407,6 +412,7 @@ ask(struct act *a, unsigned n, const char *method, const char *rpc_method,
 	stream_fini(s);
 	stream_init(a, n);
 	s->get = strcmp(method, "GET") == 0;
+	s->other = flags & ASK_OTHER;
 	s->p.cursor = cursor.n > 0;
 	s->p.asked = since(a);
 	s->p.from = a->seen.emitted;
@@ -436,6 +442,22 @@ ask(struct act *a, unsigned n, const char *method, const char *rpc_method,
 	buf_fini(&modern);
 	buf_fini(&name);
 	free(lines);
+}
+
+void
+ask_tool(struct act *a, unsigned n)
+{
+	const struct probe_opts *o = &a->probe->o;
+	struct buf b;
+
+	buf_init(&b, 64U << 10);
+	(void)buf_adds(&b, STR("\"name\":\""));
+	esc_json(&b, str_c(o->emit_tool));
+	(void)buf_adds(&b, STR("\",\"arguments\":"));
+	(void)buf_adds(&b, o->emit_args ? str_c(o->emit_args) : STR("{}"));
+	ask(a, n, "POST", "tools/call", buf_str(&b), STR_NONE,
+	    a->script->modern ? ASK_MODERN : ASK_SESSION);
+	buf_fini(&b);
 }
 
 void

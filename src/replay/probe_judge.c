@@ -400,6 +400,59 @@ static const char *const whys[] = {
 	[PROBE_NO_MESSAGES] = WHO,
 };
 
+/* What of the messages has come when the stream is read on; all others were
+ * served. */
+static struct probe_result
+judge_kept(const struct probe_seen *seen)
+{
+	const struct probe_stream *s = &seen->s[PROBE_A];
+	const struct probe_fill *f = &seen->fill;
+
+	if (s->answer == PROBE_ENDED || s->answer == PROBE_EMPTY)
+		return (struct probe_result){ PROBE_OK, OUT_GONE,
+		    "others are served, and its stream is ended", "" };
+	if (f->bytes < f->need)
+		return (struct probe_result){ PROBE_UNKNOWN, 0,
+		    "others are served, but so little came that it may all have waited in "
+		    "the kernel", "a tool that emits more shows more" };
+	/* A tenth for what a call's messages differ by. */
+	if (f->bytes < f->answered * f->each / 10 * 9)
+		return (struct probe_result){ PROBE_WARNING, OUT_PARTLY,
+		    "others are served, and a part of its messages never comes",
+		    "its client does not know" };
+	return (struct probe_result){ PROBE_OK, OUT_KEPT,
+	    "others are served, and what it has not read is kept for it", "" };
+}
+
+static struct probe_result
+judge_slow(const struct probe_seen *seen)
+{
+	const struct probe_fill *f = &seen->fill;
+
+	if (seen->s[PROBE_A].status != 200 || seen->s[PROBE_A].answer == PROBE_PLAIN)
+		return (struct probe_result){ PROBE_UNKNOWN, 0, "there is no GET stream",
+		    "see two-gets" };
+	if (seen->tool != PROBE_JUDGED)
+		return (struct probe_result){ PROBE_UNKNOWN, 0, "nothing was emitted",
+		    whys[seen->tool] };
+	if (f->calls == 0)
+		return (struct probe_result){ PROBE_UNKNOWN, 0,
+		    "the tool's messages do not come on it", "" };
+	if (seen->s[PROBE_X].late || seen->s[PROBE_C].late)
+		return (struct probe_result){ PROBE_FAULT, OUT_WEDGED,
+		    "no session is served as long as it is not read",
+		    "one client that stalls stops them all: session-wedge" };
+	if (seen->s[PROBE_P].late)
+		return (struct probe_result){ PROBE_FAULT, OUT_HELD,
+		    "its session is not served as long as it is not read, others are",
+		    "a slow stream stops the requests beside it: session-wedge" };
+	if (f->stuck > 0)
+		return (struct probe_result){ PROBE_WARNING, OUT_WAITS,
+		    "who emits waits until it is read, all others are served",
+		    "a client that stalls stops the tools that tell it something" };
+	return judge_kept(seen);
+}
+
 /* Emissions that all streams could hear. */
 static uint32_t
 common(const struct probe_seen *seen)
@@ -496,12 +549,16 @@ probe_judge(enum probe_id id, const struct probe_seen *seen)
 		none.say = "messages come without event ids";
 		none.note = "there is nothing to resume from";
 	}
+	if (id == PROBE_SLOW_READER && seen->why == PROBE_NO_MESSAGES)
+		none.note = "it is made to emit with --emit-tool";
 	if (seen->why != PROBE_JUDGED)
 		return none;
 	if (id == PROBE_HANDSHAKE)
 		return (struct probe_result){ PROBE_OK, 0, "", "" };
 	if (id == PROBE_IDLE)
 		return judge_idle(seen);
+	if (id == PROBE_SLOW_READER)
+		return judge_slow(seen);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct probe_result r = { rows[i].verdict, rows[i].outcome, rows[i].say,
 		    rows[i].note };

@@ -100,6 +100,10 @@ static const struct known {
 	    [PROBE_BROADCAST] = OUT_SPLIT } },
 	{ "mcp-go, an event store", { TAKES_OVER,
 	    [PROBE_RESUME_LIVE] = OUT_REPLACED | OUT_REPLAYED } },
+	/* Measured with 0.15.0 and 3.1.4, whatever their policy. */
+	{ "rmcp 0.13-3.1", { [PROBE_SLOW_READER] = OUT_WEDGED } },
+	/* python-sdk issue 1764. */
+	{ "Python SDK up to 1.28.0", { [PROBE_SLOW_READER] = OUT_HELD } },
 	{ "Cloudflare McpAgent from 0.14", { TAKES_OVER,
 	    [PROBE_RESUME_LIVE] = OUT_REPLACED | OUT_REPLAYED, [PROBE_FINISHED_POST] = OUT_OPEN } },
 };

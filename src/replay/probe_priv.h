@@ -38,6 +38,11 @@ enum op {
 	OP_LISTEN,
 	OP_MISMATCH,
 	OP_SSE_ONLY,		/* GET of 2024-11-05: is there an endpoint event */
+	OP_NARROW,		/* a GET of which little waits in the kernels, */
+	OP_FILL,		/* not read while the tool emits, */
+	OP_READ,		/* and read on, until it is quiet */
+	OP_OTHER,		/* initialize, of another session, */
+	OP_OTHER_PING,		/* and a ping of it */
 };
 
 enum cursor { CUR_NONE, CUR_FIRST, CUR_LAST, CUR_UNKNOWN };
@@ -67,7 +72,9 @@ struct stream {
 	unsigned n;
 	struct creq *req;	/* while it runs */
 	struct probe_stream p;
+	uint64_t bytes;		/* of the body */
 	bool is_stream, json, get, over, error, endpoint;
+	bool other;		/* initialize of another session */
 	bool modern;		/* it named that revision */
 	struct sse *sse;
 	struct rpc *rpc;
@@ -89,6 +96,10 @@ struct act {
 	ns_t start;
 	struct buf session, version;	/* header lines */
 	struct buf real;	/* the real session, while another is named */
+	struct buf other;	/* that of OP_OTHER */
+	uint64_t told;		/* bytes of A, at the last look, */
+	uint64_t fill_from;	/* and when it was read no more */
+	ns_t fill_end;		/* no further call from then on */
 	uint32_t next_id, replies;
 	struct probe_seen seen;
 	bool emitting, heard_now, heard_then, own;
@@ -114,14 +125,27 @@ struct probe {
 void ask_init(struct act *);
 void ask_fini(struct act *);
 /* What a request is of. */
-enum { ASK_SESSION = 1, ASK_MODERN = 2, ASK_MISMATCH = 4 };
+enum { ASK_SESSION = 1, ASK_MODERN = 2, ASK_MISMATCH = 4, ASK_NARROW = 8,
+	ASK_OTHER = 16 };
 /* Sends it as stream n; body absent: none. */
 void ask(struct act *, unsigned n, const char *method, const char *rpc_method,
     struct str body, struct str cursor, unsigned flags);
+/* A call of the tool that emits. */
+void ask_tool(struct act *, unsigned n);
 void ask_drop(struct act *, unsigned n);
 /* Goes on with the script if what it waits for has come. */
 void act_look(struct act *);
 /* How a stream stands. */
 enum probe_answer ask_answer(const struct stream *);
+
+/* ---- probe_slow.c: a stream that is not read ---- */
+
+void slow_fill(struct act *);
+/* Calls on; true: enough, and all are answered. */
+bool slow_filled(struct act *);
+/* They were not, in time. */
+void slow_stuck(struct act *);
+void slow_read(struct act *);
+bool slow_drained(struct act *);
 
 #endif

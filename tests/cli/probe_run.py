@@ -115,6 +115,26 @@ def interrupted():
            "not run" in out, f"{status} {out} {err}")
 
 
+def slow_readers():
+    """one who does not read: kept, cut off, too little, and who is blocked by it"""
+    for fault, tool, want, status in (
+            ("", "emit", "what it has not read is kept", 0),
+            ("", 'emit={"n":10000}', "its stream is ended", 0),
+            ("", 'emit={"n":9,"all":true}', "is kept", 0),
+            ("wedge", "emit", "no session is served as long as it is not read", 1),
+            ("refuse-get=405", "emit", "there is no GET stream", 0)):
+        with Server(*(("--fault", fault) if fault else ())) as s:
+            got, out, err = result(probe("--emit-tool", tool, "--only", "slow-reader", s.url))
+            ok(f"slow-reader {fault} {tool}: {want}",
+               got == status and want in " ".join(out.split()), f"{got} {out} {err}")
+    with Server() as s:
+        _, out, _ = result(probe("--only", "slow-reader", s.url))
+        ok("slow-reader without --emit-tool", "unknown" in out and "--emit-tool" in out, out)
+        _, out, _ = result(probe("--only", "slow-reader", "--emit-tool", "echo", s.url))
+        ok("slow-reader with a tool that emits nothing",
+           "do not come on it" in " ".join(out.split()) or "answered with an error" in out, out)
+
+
 # ---- bad targets ----
 
 class Bad:
@@ -268,5 +288,5 @@ def odd_gets():
             ok(fault, got == status and want in " ".join(out.split()), f"{got} {out} {err}")
 
 
-tests(each_policy, without_messages, a_tool_that_is_none, listeners, idle, interrupted, bad_targets,
-      nobody, old_transport, far_away, odd_gets)
+tests(each_policy, without_messages, a_tool_that_is_none, listeners, slow_readers, idle,
+      interrupted, bad_targets, nobody, old_transport, far_away, odd_gets)

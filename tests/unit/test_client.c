@@ -565,6 +565,57 @@ many_streams(void **state)
 	(void)setrlimit(RLIMIT_NOFILE, &was);
 }
 
+static struct loop_timer *soon;
+static struct told slow, other;
+
+/* Another one is asked beside it. */
+static void
+hold_it(void *arg)
+{
+	(void)arg;
+	client_hold(slow.req, true);
+	answer_is(PLAIN "Content-Length: 2\r\n\r\nok");
+	get(&other);
+}
+
+static void
+soon_hold_it(struct told *t)
+{
+	(void)t;
+	loop_timer_set(soon, 0);
+}
+
+/* What is not read waits at the server's: the kernels take little of it. */
+static void
+a_slow_reader(void **state)
+{
+	enum { LENGTH = 400000 };
+	struct client_request q = { .method = "GET", .url = url, .narrow = true };
+	char *text = xcalloc(1, LENGTH + 100);
+	int n = snprintf(text, 100, PLAIN "Content-Length: %d\r\n\r\n", LENGTH);
+
+	(void)state;
+	slow = (struct told){ .at_head = soon_hold_it };
+	other = (struct told){ .ended = false };
+	soon = loop_timer_new(loop, hold_it, NULL);
+	memset(text + n, 'x', LENGTH);
+	answer = text;
+	answer_n = (size_t)n + LENGTH;
+	start(&slow, &q);
+	waited_for = 0;		/* it ends later */
+	loop_run(loop);
+	expect(&other, "200 text/plain [ok] complete");
+	assert_true(slow.text.n < 100000);
+	assert_true(srv.conns->next->n == 1 && srv.conns->next->out.n > 0);
+	client_hold(slow.req, false);
+	waited_for = 1;
+	loop_run(loop);
+	assert_int_equal(slow.text.n, strlen("200 text/plain [] complete") + LENGTH);
+	buf_fini(&slow.text);
+	loop_timer_free(soon);
+	free(text);
+}
+
 int
 main(void)
 {
@@ -582,6 +633,7 @@ main(void)
 		LOOP_TEST(cancelling),
 		LOOP_TEST(from_any_callback),
 		LOOP_TEST(many_streams),
+		LOOP_TEST(a_slow_reader),
 	};
 
 	/* Proxies of the environment are not ours: nobody is there. */

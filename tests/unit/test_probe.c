@@ -137,6 +137,65 @@ verdicts(void **state)
 	}
 }
 
+static const struct slow {
+	char a, p, x, c;	/* answers; X: initialize, C: a ping of its session */
+	bool p_late, x_late, c_late;
+	struct probe_fill fill;
+	enum probe_verdict verdict;
+	uint32_t outcome;
+} slows[] = {
+	{ 'o', 'e', 'e', 'e', 0, 0, 0, { 100, 100, 0, 1000, 50000, 100000 }, PROBE_OK, OUT_KEPT },
+	{ 'o', 'e', 'e', 'e', 0, 0, 0, { 100, 100, 0, 1000, 50000, 90000 }, PROBE_OK, OUT_KEPT },
+	{ 'o', 'e', 'e', 'e', 0, 0, 0, { 100, 100, 0, 1000, 50000, 89999 }, PROBE_WARNING,
+	  OUT_PARTLY },
+	{ 'o', 'e', 'e', 'e', 0, 0, 0, { 100, 100, 0, 1000, 50000, 49999 }, PROBE_UNKNOWN, 0 },
+	{ 'e', 'e', 'e', 'e', 0, 0, 0, { 100, 100, 0, 1000, 50000, 100 }, PROBE_OK, OUT_GONE },
+	{ 'o', 'e', 'e', 'e', 0, 0, 0, { 50, 34, 16, 1000, 50000, 50000 }, PROBE_WARNING,
+	  OUT_WAITS },
+	{ 'o', 's', 'e', 'e', 1, 0, 0, { 50, 34, 16, 1000, 50000, 40000 }, PROBE_FAULT, OUT_HELD },
+	{ 'o', 'e', 'e', 'e', 1, 0, 0, { 50, 34, 16, 1000, 50000, 40000 }, PROBE_FAULT, OUT_HELD },
+	{ 'o', 's', 's', '-', 1, 1, 0, { 50, 34, 16, 1000, 50000, 40000 }, PROBE_FAULT,
+	  OUT_WEDGED },
+	{ 'o', 'e', 'e', 's', 1, 0, 1, { 50, 34, 16, 1000, 50000, 40000 }, PROBE_FAULT,
+	  OUT_WEDGED },
+	{ 'o', '-', '-', '-', 0, 0, 0, { 0 }, PROBE_UNKNOWN, 0 },
+	{ 'm', '-', '-', '-', 0, 0, 0, { 0 }, PROBE_UNKNOWN, 0 },
+};
+
+static void
+slow_readers(void **state)
+{
+	struct probe_seen none = { .why = PROBE_NO_MESSAGES };
+	struct probe_result r = probe_judge(PROBE_SLOW_READER, &none);
+
+	(void)state;
+	assert_int_equal(r.verdict, PROBE_UNKNOWN);
+	assert_non_null(strstr(r.note, "--emit-tool"));
+	for (size_t i = 0; i < N_ROWS(slows); i++) {
+		const struct slow *s = &slows[i];
+		struct probe_seen seen = { .emitted = 1, .fill = s->fill };
+
+		seen.s[PROBE_A].answer = answer_of(s->a);
+		seen.s[PROBE_A].status = s->a == 'm' ? 405 : 200;
+		seen.s[PROBE_P] = (struct probe_stream){ .answer = answer_of(s->p),
+			.late = s->p_late };
+		seen.s[PROBE_X] = (struct probe_stream){ .answer = answer_of(s->x),
+			.late = s->x_late };
+		seen.s[PROBE_C] = (struct probe_stream){ .answer = answer_of(s->c),
+			.late = s->c_late };
+		r = probe_judge(PROBE_SLOW_READER, &seen);
+		if (r.verdict != s->verdict || r.outcome != s->outcome || *r.say == '\0')
+			fail_msg("row %zu: verdict %d, outcome %x: %s", i, (int)r.verdict,
+			    r.outcome, r.say);
+	}
+	/* What the tool sends on its own POST shows nothing. */
+	none = (struct probe_seen){ .tool = PROBE_OWN_STREAM, .emitted = 1 };
+	none.s[PROBE_A].answer = PROBE_OPEN;
+	none.s[PROBE_A].status = 200;
+	r = probe_judge(PROBE_SLOW_READER, &none);
+	assert_non_null(strstr(r.note, "its own POST"));
+}
+
 static void
 what_is_not_judged(void **state)
 {
@@ -198,6 +257,8 @@ begin(struct one *o, enum chan_policy policy, bool emit)
 	po.url = mcpd_url(o->m);
 	po.emit_tool = emit ? "emit" : NULL;
 	po.quiet = 200 * NS_MS;
+	/* It asks a thousand times, and is alike with all of them. */
+	po.only = ~(UINT64_C(1) << PROBE_SLOW_READER);
 	o->p = probe_new(loop, &po, NULL, on_done, o, &em);
 	assert_non_null(o->p);
 	probe_start(o->p);
@@ -275,7 +336,7 @@ policies(void **state)
 			const struct probe_seen *s = probe_seen(all[i].p, id);
 
 			assert_int_equal(s->why, id == PROBE_IDLE ? PROBE_NOT_ASKED_FOR :
-			    PROBE_JUDGED);
+			    id == PROBE_SLOW_READER ? PROBE_NOT_CHOSEN : PROBE_JUDGED);
 		}
 		probe_free(all[i].p);
 		mcpd_free(all[i].m);
@@ -345,6 +406,35 @@ what_does_not_come(void **state)
 	done_with();
 }
 
+/* The reference server keeps it; one that blocks is caught. */
+static void
+who_does_not_read(void **state)
+{
+	const struct probe_seen *seen;
+	struct mcpd_stats st;
+
+	(void)state;
+	against("broadcast", "emit", 60 * NS_S);
+	assert_int_equal(result(PROBE_SLOW_READER).outcome, OUT_KEPT);
+	seen = probe_seen(all[0].p, PROBE_SLOW_READER);
+	assert_int_equal(seen->s[PROBE_A].replayed, seen->fill.answered);
+	assert_int_equal(seen->fill.calls, seen->fill.answered);
+	mcpd_stats(all[0].m, &st);
+	assert_int_equal(st.sessions, 0);
+	done_with();
+	against("wedge", "emit", 60 * NS_S);
+	assert_int_equal(result(PROBE_SLOW_READER).outcome, OUT_WEDGED);
+	seen = probe_seen(all[0].p, PROBE_SLOW_READER);
+	assert_true(seen->fill.stuck > 0);
+	/* when it reads on, all of them are answered */
+	assert_true(seen->s[PROBE_P].late && seen->s[PROBE_P].response);
+	assert_true(seen->s[PROBE_C].late && seen->s[PROBE_C].response);
+	done_with();
+	against("finite-get", "emit", 60 * NS_S);
+	assert_int_equal(result(PROBE_SLOW_READER).verdict, PROBE_UNKNOWN);
+	done_with();
+}
+
 static void
 on_first(void *arg, enum probe_id id)
 {
@@ -383,9 +473,11 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdicts),
+		cmocka_unit_test(slow_readers),
 		cmocka_unit_test(what_is_not_judged),
 		cmocka_unit_test(policies),
 		cmocka_unit_test(what_does_not_come),
+		cmocka_unit_test(who_does_not_read),
 		cmocka_unit_test(a_stop),
 	};
 
