@@ -159,26 +159,6 @@ set_limit(struct run *r, const char *arg)
 
 /* The fault, and under the expression the column of it. */
 static int
-set_where(struct run *r, const char *arg)
-{
-	struct gate_names names;
-	struct errmsg em;
-	uint32_t column;
-
-	where_free(r->where);
-	gate_names(&names);
-	r->where = where_new(arg, names.name, &column, &em);
-	if (r->where)
-		return 0;
-	complain("mcpdiag analyze: --where: %s", em.text);
-	if (column < 200 && strlen(arg) < 400) {
-		complain("  %s", arg);
-		complain("  %*s", (int)column, "^");
-	}
-	return STATUS_USAGE;
-}
-
-static int
 set(struct run *r, int id, const char *arg)
 {
 	uint64_t n;
@@ -191,7 +171,7 @@ set(struct run *r, int id, const char *arg)
 		r->filter = arg;
 		return 0;
 	case O_WHERE:
-		return set_where(r, arg);
+		return value_where("analyze", arg, &r->where);
 	case O_COUNT:
 		return value_number("analyze", "--count", arg, 1, UINT64_MAX, &r->count);
 	case O_FORMAT:

@@ -1,42 +1,15 @@
 #include "known.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cmd.h"
 #include "complain.h"
 #include "mcpdiag/xmem.h"
 #include "output.h"
+#include "value.h"
 
 #define MAX_NAMED 20		/* stale entries */
-
-static int
-read_all(const char *path, struct buf *text)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : 1;
-	char *room;
-
-	while (n > 0) {
-		room = buf_room(text, 4096);
-		if (room == NULL) {
-			errno = EFBIG;
-			n = -1;
-			break;
-		}
-		n = read(fd, room, 4096);
-		if (n > 0)
-			text->n += (size_t)n;
-	}
-	if (n < 0)
-		complain("mcpdiag: --baseline %s: %s", path, strerror(errno));
-	if (fd >= 0)
-		(void)close(fd);
-	return n < 0 ? STATUS_INPUT : 0;
-}
 
 int
 known_read(struct known *k)
@@ -49,7 +22,7 @@ known_read(struct known *k)
 		return 0;
 	k->baseline = baseline_new();
 	buf_init(&text, BASELINE_MAX_BYTES);
-	rc = read_all(k->path, &text);
+	rc = value_file("--baseline", k->path, &text);
 	if (rc == 0 && baseline_parse(k->baseline, buf_str(&text), &em) != 0) {
 		complain("mcpdiag: --baseline %s: %s", k->path, em.text);
 		rc = STATUS_INPUT;

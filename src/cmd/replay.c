@@ -128,22 +128,6 @@ seconds(const char *option, const char *arg, ns_t *out)
 }
 
 static int
-set_where(struct run *r, const char *arg)
-{
-	struct gate_names names;
-	struct errmsg em;
-	uint32_t column;
-
-	where_free(r->where);
-	gate_names(&names);
-	r->where = where_new(arg, names.name, &column, &em);
-	if (r->where)
-		return 0;
-	complain("mcpdiag replay: --where: %s", em.text);
-	return STATUS_USAGE;
-}
-
-static int
 set_client(struct run *r, const char *arg)
 {
 	const char *names[64] = { "recorded" };
@@ -217,7 +201,7 @@ set(struct run *r, int id, const char *arg)
 			return usage("--tool", arg, em.text);
 		return 0;
 	case O_WHERE:
-		return set_where(r, arg);
+		return value_where("replay", arg, &r->where);
 	case O_CLIENT:
 		return set_client(r, arg);
 	case O_WRITE:

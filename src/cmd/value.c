@@ -1,10 +1,14 @@
 #include "value.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "complain.h"
+#include "gate.h"
 #include "mcpdiag/str.h"
 #include "opts.h"
 
@@ -68,4 +72,49 @@ value_color(const char *command, const char *value, const char **when)
 
 	*when = words[i];
 	return rc;
+}
+
+int
+value_where(const char *command, const char *value, struct where **out)
+{
+	struct gate_names names;
+	struct errmsg em;
+	uint32_t column;
+
+	where_free(*out);
+	gate_names(&names);
+	*out = where_new(value, names.name, &column, &em);
+	if (*out)
+		return 0;
+	complain("mcpdiag %s: --where: %s", command, em.text);
+	if (column < 200 && strlen(value) < 400) {
+		complain("  %s", value);
+		complain("  %*s", (int)column, "^");
+	}
+	return STATUS_USAGE;
+}
+
+int
+value_file(const char *option, const char *path, struct buf *text)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : 1;
+	char *room;
+
+	while (n > 0) {
+		room = buf_room(text, 4096);
+		if (room == NULL) {
+			errno = EFBIG;
+			n = -1;
+			break;
+		}
+		n = read(fd, room, 4096);
+		if (n > 0)
+			text->n += (size_t)n;
+	}
+	if (n < 0)
+		complain("mcpdiag: %s %s: %s", option, path, strerror(errno));
+	if (fd >= 0)
+		(void)close(fd);
+	return n < 0 ? STATUS_INPUT : 0;
 }

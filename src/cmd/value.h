@@ -4,7 +4,9 @@
 #ifndef VALUE_H
 #define VALUE_H
 
+#include "mcpdiag/buf.h"
 #include "mcpdiag/finding.h"
+#include "mcpdiag/where.h"
 
 int value_bad(const char *command, const char *option, const char *value, const char *want);
 /* One of the words, ended by NULL: its index.  The likely one is suggested. */
@@ -17,5 +19,12 @@ int value_number(const char *command, const char *option, const char *value, uin
 int value_fail_on(const char *command, const char *value, bool *fail, enum severity *);
 /* --color: what report_color() takes. */
 int value_color(const char *command, const char *value, const char **when);
+/* --where: the expression, in place of what *out was.  The message points at
+ * what is wrong with it. */
+int value_where(const char *command, const char *value, struct where **out);
+
+/* The text of a file that an option names, up to what the buffer may hold.  0, or
+ * STATUS_INPUT with a message. */
+int value_file(const char *option, const char *path, struct buf *);
 
 #endif

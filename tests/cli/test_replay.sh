@@ -26,6 +26,7 @@ says "a format" 2 'it is text or json' replay -T xml "$leap" http://a
 says "no token file" 2 'No such file' replay --bearer-file "$tmp/none" "$leap" http://a
 says "no token variable" 2 'no such variable' replay --bearer-env MCPDIAG_NONE "$leap" http://a
 says "a filter that is none" 2 'where' replay -Y 'session ==' "$leap" http://a
+says "it is pointed at" 2 '^ *\^$' replay -Y 'sesion == a' "$leap" http://a
 says "no such capture" 3 'No such file' replay "$tmp/none" http://a
 says "no capture at all" 3 '' replay tests/cli/lib.sh http://a
 
