@@ -8,6 +8,7 @@
 
 #include "cmd.h"
 #include "complain.h"
+#include "expect.h"
 #include "gate.h"
 #include "known.h"
 #include "load.h"
@@ -30,7 +31,8 @@
 enum {
 	O_DRY_RUN = OPT_OWN, O_ALLOW, O_TOOL, O_WHERE, O_CLIENT, O_SPEED,
 	O_MAX_WAIT, O_TIMEOUT, O_SESSIONS,
-	O_WRITE, O_FORMAT, O_OUTPUT, O_QUIET, O_VERBOSE, O_COLOR, O_FAIL_ON, O_STRICT, O_BASELINE, O_WRITE_BASELINE,
+	O_WRITE, O_FORMAT, O_OUTPUT, O_QUIET, O_VERBOSE, O_COLOR, O_FAIL_ON, O_STRICT,
+	O_EXPECT, O_BASELINE, O_WRITE_BASELINE,
 	O_SHOW_SECRETS,
 };
 
@@ -55,6 +57,7 @@ static const struct opt options[] = {
 	{ O_COLOR, 0, "color", "WHEN", "auto (default), always or never" },
 	{ O_FAIL_ON, 0, "fail-on", "LEVEL", "exit 1 from: info, warning, error (default), none" },
 	{ O_STRICT, 0, "strict", NULL, "exit 1, too, when answers are not as captured" },
+	{ O_EXPECT, 0, "expect", "FILE", "a report: exit 0 when its findings come, and no other" },
 	{ O_BASELINE, 0, "baseline", "FILE", "expected findings: exit 1 for others, and without them" },
 	{ O_WRITE_BASELINE, 0, "write-baseline", "FILE", "write what is found as such a file" },
 	{ O_SHOW_SECRETS, 0, "show-secrets", NULL, "session ids and tokens as they are" },
@@ -82,6 +85,7 @@ struct run {
 	enum severity fail_on;
 	int quiet, verbose;
 	struct known known;
+	struct expect expect;
 	struct where *where;
 	struct plan *plan;
 	struct pipeline *captured;
@@ -222,6 +226,9 @@ set(struct run *r, int id, const char *arg)
 		return 0;
 	case O_COLOR:
 		return value_color("replay", arg, &r->color);
+	case O_EXPECT:
+		r->expect.path = arg;
+		return 0;
 	case O_BASELINE:
 		r->known.path = arg;
 		return 0;
@@ -270,6 +277,9 @@ set_operands(struct run *r, char **v, int n)
 		    "clients");
 	if (r->row && r->strict)
 		return usage("--strict", "with --client", "there is nothing to compare");
+	if (r->expect.path && !r->fail)
+		return usage("--expect", r->expect.path, "--fail-on none leaves nothing to expect");
+	r->expect.from = r->fail_on;
 	return 0;
 }
 
@@ -490,7 +500,7 @@ report(struct run *r, struct output *o)
 	struct gate all = { .only.n = 0 };
 	struct verdict *v;
 	uint32_t hidden, stale;
-	int rc;
+	int rc, found;
 
 	rc = r->row ? standin_target(r->standins[0], &target) :
 	    player_target(r->players[0], &target);
@@ -516,6 +526,8 @@ report(struct run *r, struct output *o)
 	v = verdict_new(tl);
 	note_speed(r, v);
 	stale = known_say(&r->known, &all, hidden, v, r->quiet < 2);
+	found = r->expect.path ? expect_judge(&r->expect, tl, v, r->quiet < 2) :
+	    exit_status(r, v);
 	/* With several at once it is not known whose stream is whose. */
 	if (r->row == NULL)
 		c = compare_new(r->plan, r->players[0], pipeline_timeline(r->captured),
@@ -524,7 +536,7 @@ report(struct run *r, struct output *o)
 	rc = output_done(o, &em);
 	if (rc < 0)
 		complain("mcpdiag replay: %s", em.text);
-	rc = rc < 0 ? STATUS_ENVIRONMENT : rc > 0 ? STATUS_PIPE : exit_status(r, v);
+	rc = rc < 0 ? STATUS_ENVIRONMENT : rc > 0 ? STATUS_PIPE : found;
 	if ((rc == STATUS_CLEAN || rc == STATUS_INCOMPLETE) &&
 	    (stale || (r->strict && compare_differ(c) > 0)))
 		rc = STATUS_FOUND;
@@ -577,6 +589,8 @@ start(struct run *r)
 	int rc = known_read(&r->known);
 
 	if (rc == 0)
+		rc = expect_read(&r->expect);
+	if (rc == 0)
 		rc = make_plan(r);
 	if (rc != 0)
 		return rc;
@@ -619,6 +633,7 @@ run_replay(const struct command *cmd, int argc, char **argv)
 		rc = start(&r);
 out:
 	known_fini(&r.known);
+	expect_fini(&r.expect);
 	pipeline_free(r.captured);
 	plan_free(r.plan);
 	where_free(r.where);

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/cli/lib.sh
 
 leap=captures/leapfrog-rmcp0.15.0-eventsource.pcap
+leap_truth=${leap%.pcap}.json
 
 prints "--help" '^ *--allow METHOD' replay --help
 says "no capture" 2 'no capture given' replay
@@ -27,6 +28,13 @@ says "no token file" 2 'No such file' replay --bearer-file "$tmp/none" "$leap" h
 says "no token variable" 2 'no such variable' replay --bearer-env MCPDIAG_NONE "$leap" http://a
 says "a filter that is none" 2 'where' replay -Y 'session ==' "$leap" http://a
 says "it is pointed at" 2 '^ *\^$' replay -Y 'sesion == a' "$leap" http://a
+says "no such file" 3 'expect.*none: No such file' replay --expect "$tmp/none" "$leap" http://a
+says "a file that is none" 3 'it is no report' replay --expect "$leap" "$leap" http://a
+echo '{"schema": "mcpdiag/2", "findings": []}' >"$tmp/else"
+says "another schema" 3 'it is no report' replay --expect "$tmp/else" "$leap" http://a
+echo '{"schema": "mcpdiag/1", "findings": []' >"$tmp/else"
+says "half a file" 3 'it is no report' replay --expect "$tmp/else" "$leap" http://a
+says "nothing to expect" 2 'leaves nothing' replay --expect x --fail-on none "$leap" http://a
 says "no such capture" 3 'No such file' replay "$tmp/none" http://a
 says "no capture at all" 3 '' replay tests/cli/lib.sh http://a
 
@@ -84,6 +92,33 @@ run replay -qq -x 10 --write-baseline "$tmp/known" "$leap" "$url"
 check "--write-baseline" grep -q '^leapfrog ' "$tmp/known"
 run replay -x 10 --baseline "$tmp/known" "$leap" "$url"
 check "--baseline: as expected" test "$status" -eq 0
+run replay -x 10 -T json "$leap" "$url"
+cp "$tmp/out" "$tmp/replay.json"
+expects()
+{
+	run replay -x 10 --expect "$@" "$leap" "$url"
+}
+expects "$tmp/replay.json"
+check "--expect: it is as it was, exit 0" test "$status" -eq 0 -a ! -s "$tmp/err"
+check "--expect: and that is said" grep -q 'replay.json says: 1 expected' "$tmp/out"
+"$bin" analyze -T json "$leap" >"$tmp/analyze.json" 2>/dev/null
+expects "$tmp/analyze.json"
+check "--expect: as in the capture" test "$status" -eq 0
+expects "$leap_truth"
+check "--expect: as is known of the capture" test "$status" -eq 0
+"$bin" analyze -T json captures/01-clean-ts1.32.pcap >"$tmp/clean.json" 2>/dev/null
+expects "$tmp/clean.json"
+check "--expect: more than expected" test "$status" -eq 1
+check "--expect: which" test "$(cat "$tmp/err")" = \
+	"mcpdiag: --expect $tmp/clean.json: error leapfrog was found, and is not expected"
+expects "$tmp/clean.json" -qq
+check "--expect, -qq: the status only" test "$status" -eq 1 -a ! -s "$tmp/err"
+sed 's/"severity": "error"/"severity": "warning"/' "$tmp/replay.json" >"$tmp/less.json"
+expects "$tmp/less.json" --fail-on warning
+check "--expect: of another severity" test "$status" -eq 1
+check "--expect: missing and new" test "$(grep -c 'warning leapfrog is ex\|error leapfrog was' "$tmp/err")" = 2
+expects captures/01-clean-ts1.32.json
+check "--expect: what is known to be absent" test "$status" -eq 1
 run replay -x 10 --tool poke=emit "$leap" "$url"
 check "--tool: all are played" grep -q '^replay *17 of 17' "$tmp/out"
 check "--tool: the server emits" grep -q 'presumed -> primary' "$tmp/out"
@@ -105,6 +140,22 @@ check "--client: it does not" test "$status" -eq 0
 run replay -x 10 --baseline "$tmp/known" "$leap" "$url"
 check "--baseline: it is gone" test "$status" -eq 1
 check "--baseline: and that is said" grep -q 'leapfrog .*was not found' "$tmp/err"
+expects "$tmp/replay.json"
+check "--expect: it is gone" test "$status" -eq 1
+check "--expect: what" test "$(cat "$tmp/err")" = \
+	"mcpdiag: --expect $tmp/replay.json: error leapfrog is expected, and was not found"
+check "--expect: in the report, too" grep -q '^note .*is expected' "$tmp/out"
+expects "$leap_truth"
+check "--expect: nor as is known" test "$status" -eq 1
+check "--expect: with its severity" grep -q ": error leapfrog is expected" "$tmp/err"
+sed "s/\"severity\": \"error\"/\"x\": 1/" "$leap_truth" >"$tmp/any.json"
+expects "$tmp/any.json"
+check "--expect: with any" grep -q ": leapfrog is expected" "$tmp/err"
+expects "$tmp/clean.json"
+check "--expect: nothing, and nothing comes" test "$status" -eq 0
+sed 's/"present"/"allowed"/' "$leap_truth" >"$tmp/may.json"
+expects "$tmp/may.json"
+check "--expect: what may come" test "$status" -eq 0
 run replay -x 10 --strict -q "$leap" "$url"
 check "--strict: it differs" test "$status" -eq 1
 run replay -x 10 -Y 'method == tools/list' "$leap" "$url"
