@@ -60,6 +60,11 @@ typedef void ev_text_fn(void *arg, struct str text, uint64_t bytes, bool cut);
 /* For who shows single messages: texts are wanted, and go to `fn`. */
 void model_texts(struct model *, ev_text_fn *fn, void *arg);
 bool model_wants_texts(const struct model *);
+/* Of a request's body so many bytes are kept, in place of 64 KiB; of all that are
+ * under way four times that, beyond 64 KiB of each. */
+void model_long_requests(struct model *, size_t max);
+/* That number, or 0. */
+size_t model_request_text(const struct model *);
 /* The text of the next event of that type; borrowed until model_text_end(),
  * which forgets it when there was none. */
 void model_text(struct model *, enum ev_type, struct str, uint64_t bytes, bool cut);

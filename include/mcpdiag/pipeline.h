@@ -20,6 +20,7 @@ struct pipeline_opts {
 	/* What was on the wire, just before tap sees the event it belongs to
 	 * (model.h); or NULL, and no text is kept.  Not with events. */
 	ev_text_fn *text;
+	size_t request_text;	/* of a request's body: bytes; 0: 64 KiB */
 	void *arg;
 };
 

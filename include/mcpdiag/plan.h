@@ -8,8 +8,9 @@
  * the handshake, ping, lists, discovery, subscriptions, GET, DELETE, and
  * answers to the server.  Without texts (an event file has none) only what is
  * certain is played: bodies of these methods are written anew.  At most
- * PLAN_MAX exchanges, PLAN_EVENTS events of a stream and PLAN_TEXT bytes of
- * text in all are kept; what is left out for that is named. */
+ * PLAN_MAX exchanges, PLAN_EVENTS events of a stream, PLAN_BODY bytes of a
+ * request's body and PLAN_TEXT bytes of text in all are kept; what is left out
+ * for that is named. */
 #ifndef MCPDIAG_PLAN_H
 #define MCPDIAG_PLAN_H
 
@@ -18,6 +19,7 @@
 
 #define PLAN_MAX 65536U
 #define PLAN_EVENTS 65536U
+#define PLAN_BODY (16U << 20)
 #define PLAN_TEXT (64U << 20)
 
 /* All of these are owned by the plan.  Texts of the wire: strs may hold any
@@ -25,7 +27,8 @@
 struct plan_msg {
 	enum ev_msg kind;
 	struct str method, id, name;
-	struct str text;	/* its JSON; absent: not known */
+	struct str text;	/* its JSON; absent: not known, */
+	bool too_long;		/* or past a limit */
 	uint64_t hash;
 	ns_t t;			/* since the first packet */
 };
@@ -47,6 +50,7 @@ enum plan_skip {		/* why it is not played */
 	PLAN_NO_MCP,
 	PLAN_SIDE_EFFECTS,	/* `allow` is what would allow it */
 	PLAN_NO_BODY,		/* it was not captured, or not whole */
+	PLAN_LONG_BODY,		/* over PLAN_BODY, or past PLAN_TEXT */
 	PLAN_NO_HEAD,
 	PLAN_NO_STREAM,		/* legacy: the stream with its endpoint is not
 				 * in the plan */
@@ -115,7 +119,7 @@ void plan_free(struct plan *);
 /* An ev_fn: arg is the plan. */
 void plan_event(void *arg, const struct ev *);
 /* The text of the event that comes next: the head of a request, or the JSON of
- * a message; cut: it is only a beginning. */
+ * a message; cut: it is only a beginning, of what was too long. */
 void plan_text(struct plan *, struct str, bool cut);
 /* "resources/read" or "tools/call:NAME", NAME may be *.  -E_USAGE with a
  * sentence when it is no such word. */

@@ -148,6 +148,7 @@ pipeline_new(const struct pipeline_opts *opts)
 	if (opts->text) {
 		p->model = model_new(&opts->limits, opts->show_secrets, from_queue, p->engine);
 		model_texts(p->model, opts->text, opts->arg);
+		model_long_requests(p->model, opts->request_text);
 	} else
 		p->model = model_new(&opts->limits, opts->show_secrets, from_model, p->queue);
 	p->observe = observe_new(&opts->limits, p->model);

@@ -312,6 +312,7 @@ make_plan(struct run *r)
 
 	o.tap = on_event;
 	o.text = on_text;
+	o.request_text = PLAN_BODY;
 	o.arg = r;
 	/* Hashes of session ids stay: they are never sent. */
 	o.show_secrets = false;

@@ -5,14 +5,22 @@
 #include "model_priv.h"
 
 #define SCORE_MCP 5
+/* Texts of servers not yet known to be MCP, over all of them. */
+#define HELD_MAX (32U << 20)
 
 static void
-drop_pending(struct endpoint *ep)
+drop_one(struct model *m, struct pending *p)
 {
-	for (uint32_t i = 0; i < ep->n_pending; i++) {
-		ev_free(ep->pending[i].ev);
-		free(ep->pending[i].text);
-	}
+	ev_free(p->ev);
+	free(p->text);
+	m->held_text -= p->n_text;
+}
+
+static void
+drop_pending(struct model *m, struct endpoint *ep)
+{
+	for (uint32_t i = 0; i < ep->n_pending; i++)
+		drop_one(m, &ep->pending[i]);
 	free(ep->pending);
 	ep->pending = NULL;
 	ep->n_pending = ep->cap_pending = 0;
@@ -25,7 +33,7 @@ remove_endpoint(struct model *m, struct endpoint *ep)
 		m->unread += ep->score > 0;
 	HASH_DEL(m->endpoints, ep);
 	DL_DELETE(m->ep_lru, ep);
-	drop_pending(ep);
+	drop_pending(m, ep);
 	free(ep->name);
 	free(ep);
 }
@@ -120,7 +128,7 @@ exchange_score(struct model *m, struct mexch *x, unsigned points)
 			    p->text_bytes, p->text_cut);
 		m->out(m->arg, p->ev);
 	}
-	drop_pending(ep);
+	drop_pending(m, ep);
 }
 
 /* Whether a text waits for this event; it waits no longer. */
@@ -140,10 +148,12 @@ hold(struct model *m, const struct ev *e)
 
 	if (!take_text(m, e))
 		return p;
-	p.text = xmemdup0(m->text.p, m->text.n);
-	p.n_text = m->text.n;
+	/* What there is no room for is told as cut to nothing. */
+	p.text_cut = m->text_cut || m->text.n > HELD_MAX - m->held_text;
+	p.n_text = m->text.n > HELD_MAX - m->held_text ? 0 : m->text.n;
+	p.text = xmemdup0(m->text.p, p.n_text);
 	p.text_bytes = m->text_bytes;
-	p.text_cut = m->text_cut;
+	m->held_text += p.n_text;
 	return p;
 }
 
@@ -157,8 +167,7 @@ model_emit(struct model *m, struct endpoint *ep, const struct ev *e)
 		return;
 	}
 	if (ep->n_pending >= m->lim.pending) {
-		ev_free(ep->pending[0].ev);
-		free(ep->pending[0].text);
+		drop_one(m, &ep->pending[0]);
 		memmove(ep->pending, ep->pending + 1,
 		    (ep->n_pending - 1) * sizeof *ep->pending);
 		ep->n_pending--;
@@ -186,7 +195,7 @@ endpoints_shed(struct model *m)
 			continue;
 		n--;
 		ep->dropped += ep->n_pending;
-		drop_pending(ep);
+		drop_pending(m, ep);
 	}
 }
 

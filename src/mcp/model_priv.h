@@ -141,6 +141,8 @@ struct model {
 	enum ev_type text_of;
 	uint64_t text_bytes;
 	bool text_cut;
+	size_t request_text;		/* model_long_requests() */
+	size_t held_text;		/* bytes of texts that are pending */
 	struct endpoint *endpoints, *ep_lru;
 	struct session *sessions, *s_lru, *dead;
 	uint32_t n_dead;

@@ -9,6 +9,18 @@ model_texts(struct model *m, ev_text_fn *fn, void *arg)
 	m->text_arg = arg;
 }
 
+void
+model_long_requests(struct model *m, size_t max)
+{
+	m->request_text = max;
+}
+
+size_t
+model_request_text(const struct model *m)
+{
+	return m->request_text;
+}
+
 bool
 model_wants_texts(const struct model *m)
 {

@@ -390,7 +390,7 @@ observe_new(const struct limits *lim, struct model *m)
 	o->lim = *lim;
 	o->m = m;
 	o->next_look = LOOK_EVERY;
-	buf_init(&o->text, 1U << 20);
+	text_init(o);
 	return o;
 }
 

@@ -90,6 +90,7 @@ struct observe {
 	bool full, told_full;
 	struct rpc *spare;		/* scanner between documents */
 	struct buf text;		/* being made */
+	size_t long_kept;		/* bytes past TEXT_MAX of requests' bodies */
 	struct ox *cur;			/* whose body is being scanned */
 	bool cur_request, cur_hold;	/* its request; keep for later */
 	uint64_t cur_hash;
@@ -98,6 +99,7 @@ struct observe {
 /* observe_text.c: what was on the wire, for model_text(); each does nothing
  * when texts are not wanted.  Between text_X() and model_text_end() the event
  * of that type is told. */
+void text_init(struct observe *);
 void text_begin(struct ox *);
 void text_free(struct ox *);
 void text_head(struct ox *, const struct http1_head *, bool response);

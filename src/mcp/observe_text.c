@@ -4,13 +4,15 @@
 
 #define TEXT_MAX (64U << 10)	/* bytes kept of a head, a message, an event */
 #define OTHER_MAX (4U << 10)	/* and of a body that is no JSON */
+#define MADE_MAX (1U << 20)	/* of a text with its secrets hidden */
 
 /* ---- keeping ---- */
 
 static void
 kept_add(struct kept *k, size_t max, const void *p, size_t n)
 {
-	size_t room = k->b.n < max ? max - k->b.n : 0;
+	/* Nothing behind a hole. */
+	size_t room = k->b.n < max && k->b.n == k->bytes ? max - k->b.n : 0;
 
 	k->bytes += n;
 	(void)buf_add(&k->b, p, n < room ? n : room);
@@ -27,10 +29,53 @@ kept_drop(struct kept *k)
 	k->n_msgs = 0;
 }
 
+static size_t
+request_max(const struct observe *o)
+{
+	size_t n = model_request_text(o->m);
+
+	return n > TEXT_MAX ? n : TEXT_MAX;
+}
+
+static size_t
+past(const struct kept *k)
+{
+	return k->b.n > TEXT_MAX ? k->b.n - TEXT_MAX : 0;
+}
+
+/* A request's body: long ones only as far as there is room for all of them. */
+static void
+request_add(struct observe *o, struct kept *k, const void *p, size_t n)
+{
+	size_t max = request_max(o), before = past(k), room = 4 * max - o->long_kept;
+
+	if (k->b.n + n > TEXT_MAX + before && k->b.n + n - TEXT_MAX - before > room)
+		max = TEXT_MAX;
+	kept_add(k, max, p, n);
+	o->long_kept += past(k) - before;
+}
+
+static void
+request_drop(struct observe *o, struct kept *k)
+{
+	o->long_kept -= past(k);
+	kept_drop(k);
+	/* A long one is no measure for the next. */
+	if (o->text.cap > MADE_MAX)
+		buf_fini(&o->text);
+}
+
 static struct kept *
 kept_of(struct ox *x, bool response)
 {
 	return response ? &x->text->resp : &x->text->req;
+}
+
+void
+text_init(struct observe *o)
+{
+	/* A secret of one byte, {"token":"x"}, is twice as long when hidden. */
+	buf_init(&o->text, MADE_MAX + 2 * model_request_text(o->m));
 }
 
 void
@@ -41,7 +86,7 @@ text_begin(struct ox *x)
 	if (!model_wants_texts(x->conn->o->m))
 		return;
 	x->text = t = xcalloc(1, sizeof *t);
-	buf_init(&t->req.b, TEXT_MAX);
+	buf_init(&t->req.b, request_max(x->conn->o));
 	buf_init(&t->resp.b, TEXT_MAX);
 	buf_init(&t->block.b, TEXT_MAX);
 }
@@ -53,6 +98,7 @@ text_free(struct ox *x)
 
 	if (t == NULL)
 		return;
+	request_drop(x->conn->o, &t->req);
 	buf_fini(&t->req.b);
 	buf_fini(&t->resp.b);
 	buf_fini(&t->block.b);
@@ -65,7 +111,9 @@ text_keep(struct ox *x, bool response, const void *p, size_t n)
 {
 	struct body *b = response ? &x->resp : &x->req;
 
-	if (x->text)
+	if (x->text && !response && b->rpc)
+		request_add(x->conn->o, &x->text->req, p, n);
+	else if (x->text)
 		kept_add(kept_of(x, response), b->rpc || x->sse ? TEXT_MAX : OTHER_MAX, p, n);
 }
 
@@ -74,9 +122,11 @@ text_drop(struct ox *x, bool response)
 {
 	if (x->text == NULL)
 		return;
-	kept_drop(kept_of(x, response));
-	if (!response)
+	if (!response) {
+		request_drop(x->conn->o, &x->text->req);
 		return;
+	}
+	kept_drop(&x->text->resp);
 	kept_drop(&x->text->block);
 	x->text->piece = STR_NONE;
 	x->text->in_line = x->text->after_cr = false;
@@ -269,12 +319,12 @@ hide_other(const struct model *m, struct str s, struct buf *out)
 /* ---- telling ---- */
 
 static void
-tell(struct observe *o, enum ev_type of, uint64_t bytes, bool cut)
+tell(struct observe *o, enum ev_type of, uint64_t bytes, bool cut, size_t max)
 {
 	struct str s = buf_str(&o->text);
 
-	if (s.n > TEXT_MAX) {
-		s.n = TEXT_MAX;
+	if (s.n > max) {
+		s.n = max;
 		cut = true;
 	}
 	model_text(o->m, of, s, bytes, cut);
@@ -327,7 +377,7 @@ text_head(struct ox *x, const struct http1_head *h, bool response)
 			(void)buf_adds(&o->text, f->value);
 		(void)buf_adds(&o->text, STR("\r\n"));
 	}
-	tell(o, response ? EV_RESPONSE : EV_REQUEST, bytes + 2, false);
+	tell(o, response ? EV_RESPONSE : EV_REQUEST, bytes + 2, false, TEXT_MAX);
 }
 
 /* From the opening bracket at p: up to its closing one, or n. */
@@ -412,7 +462,9 @@ text_msg(struct ox *x, bool response, struct span at)
 	s = str_trim(str_of(buf_str(&k->b).p + at.from, at.n));
 	buf_clear(&o->text);
 	hide_json(o->m, s, &o->text);
-	tell(o, EV_MESSAGE, at.whole ? s.n : k->bytes - at.from, !at.whole);
+	/* One that has grown by what hides its secrets is whole, too. */
+	tell(o, EV_MESSAGE, at.whole ? s.n : k->bytes - at.from, !at.whole,
+	    response || request_max(o) == TEXT_MAX ? TEXT_MAX : o->text.max);
 }
 
 void
@@ -434,9 +486,12 @@ text_end(struct ox *x, bool response)
 		else
 			hide_other(o->m, s, &o->text);
 		tell(o, response ? EV_RESPONSE_END : EV_REQUEST_END, k->bytes,
-		    k->bytes > k->b.n);
+		    k->bytes > k->b.n, TEXT_MAX);
 	}
-	kept_drop(k);
+	if (response)
+		kept_drop(k);
+	else
+		request_drop(o, k);
 }
 
 /* Bytes up to the end of the block, or of the piece; *whole: it is the former. */
@@ -517,5 +572,5 @@ text_sse(struct ox *x)
 		return;
 	buf_clear(&o->text);
 	hide_lines(o->m, s.n > TEXT_MAX ? str_of(s.p, TEXT_MAX) : s, &o->text);
-	tell(o, EV_SSE, bytes, bytes > TEXT_MAX);
+	tell(o, EV_SSE, bytes, bytes > TEXT_MAX, TEXT_MAX);
 }

@@ -173,10 +173,11 @@ on_request(struct plan *p, const struct ev *e, struct str text)
 }
 
 static void
-on_message(struct plan *p, struct plan_x *x, const struct ev *e, struct str text)
+on_message(struct plan *p, struct plan_x *x, const struct ev *e, struct str text,
+    bool too_long)
 {
 	struct plan_msg m = { .kind = e->u.msg.kind, .hash = e->u.msg.hash,
-		.text = text, .t = e->t - p->zero };
+		.text = text, .too_long = too_long, .t = e->t - p->zero };
 
 	m.method = plan_keep(p, e->u.msg.method);
 	m.id = e->flags & EVF_CUT ? STR_NONE : plan_keep(p, e->u.msg.id);
@@ -267,10 +268,9 @@ void
 plan_text(struct plan *p, struct str text, bool cut)
 {
 	p->next_text = STR_NONE;
-	if (cut)
-		return;
-	if (text.n > PLAN_TEXT - p->text) {
-		p->left_out++;
+	p->next_long = cut || text.n > PLAN_TEXT - p->text;
+	if (p->next_long) {
+		p->left_out += !cut;
 		return;
 	}
 	p->next_text = plan_keep(p, text);
@@ -278,7 +278,8 @@ plan_text(struct plan *p, struct str text, bool cut)
 }
 
 static void
-of_exchange(struct plan *p, struct plan_x *x, const struct ev *e, struct str text)
+of_exchange(struct plan *p, struct plan_x *x, const struct ev *e, struct str text,
+    bool too_long)
 {
 	switch ((int)e->type) {
 	case EV_RESPONSE:
@@ -294,7 +295,7 @@ of_exchange(struct plan *p, struct plan_x *x, const struct ev *e, struct str tex
 		on_sse(p, x, e);
 		break;
 	case EV_MESSAGE:
-		on_message(p, x, e, text);
+		on_message(p, x, e, text, too_long);
 		break;
 	case EV_REQUEST_END:
 		/* Half a body is none. */
@@ -313,11 +314,14 @@ plan_event(void *arg, const struct ev *e)
 	struct plan *p = arg;
 	struct str text;
 	struct plan_x *x;
+	bool too_long;
 
 	if (e->type == EV_FINDING || e->type == EV_FILE || e->type == EV_NOTE)
 		return;
 	text = p->next_text;
+	too_long = p->next_long;
 	p->next_text = STR_NONE;
+	p->next_long = false;
 	if (!p->begun && e->pkt) {
 		p->begun = true;
 		p->zero = p->last = e->t;
@@ -329,7 +333,7 @@ plan_event(void *arg, const struct ev *e)
 	else if (e->type == EV_REQUEST)
 		on_request(p, e, text);
 	else if (e->x && (x = look_up(p->by_x, e->x)) != NULL)
-		of_exchange(p, x, e, text);
+		of_exchange(p, x, e, text, too_long);
 }
 
 /* ---- the rest ---- */
@@ -373,6 +377,7 @@ plan_skip_text(enum plan_skip s)
 		[PLAN_NO_MCP] = "is no request of MCP",
 		[PLAN_SIDE_EFFECTS] = "may have side effects",
 		[PLAN_NO_BODY] = "its body is not known",
+		[PLAN_LONG_BODY] = "its body is over 16 MiB, or all texts together over 64 MiB",
 		[PLAN_NO_HEAD] = "its head was not captured",
 		[PLAN_NO_STREAM] = "the stream that names its endpoint was not captured",
 		[PLAN_NO_GIVER] = "the stream that gave its Last-Event-ID is not played",

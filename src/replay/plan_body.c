@@ -3,7 +3,7 @@
 #include "minted.h"
 #include "plan_priv.h"
 
-#define MAX_BODY (16U << 20)
+#define MAX_BODY (2 * PLAN_BODY)	/* with other names of tools in it */
 #define MODERN "2026-07-28"
 
 static struct str
@@ -113,11 +113,11 @@ add_message(struct buf *b, const struct plan *p, const struct plan_msg *m)
 	return buf_adds(b, m->text) == 0;
 }
 
-bool
+enum plan_skip
 plan_body(struct plan *p, struct plan_x *x, const struct plan_session *s)
 {
 	struct buf b;
-	bool known = x->n_msgs > 0;
+	bool known = x->n_msgs > 0, too_long = false;
 
 	buf_init(&b, MAX_BODY);
 	if (x->batch)
@@ -131,11 +131,12 @@ plan_body(struct plan *p, struct plan_x *x, const struct plan_session *s)
 			known = add_message(&b, p, m);
 		else
 			known = make_anew(&b, x, s, m);
+		too_long |= !known && (m->text.p || m->too_long);
 	}
 	if (x->batch)
 		(void)buf_addc(&b, ']');
 	if (known)
 		x->body = plan_keep(p, buf_str(&b));
 	buf_fini(&b);
-	return known;
+	return known ? PLAN_PLAYED : too_long ? PLAN_LONG_BODY : PLAN_NO_BODY;
 }

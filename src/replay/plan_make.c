@@ -152,9 +152,9 @@ judge(struct plan *p, struct plan_x *x, const struct plan_session *s, const stru
 		return PLAN_NOT_CHOSEN;
 	if (!all_allowed(p, x))
 		return PLAN_SIDE_EFFECTS;
-	if (x->kind == PLAN_POST && (x->skip == PLAN_NO_BODY || !plan_body(p, x, s)))
-		return PLAN_NO_BODY;
-	return PLAN_PLAYED;
+	if (x->kind != PLAN_POST)
+		return PLAN_PLAYED;
+	return x->skip == PLAN_NO_BODY ? x->skip : plan_body(p, x, s);
 }
 
 /* ---- what it waits for ---- */

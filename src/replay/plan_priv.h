@@ -50,7 +50,8 @@ struct plan {
 	uint64_t work;		/* comparisons made in searches */
 	bool begun;
 	ns_t zero, last;
-	struct str next_text;	/* of the event that comes next, kept */
+	struct str next_text;	/* of the event that comes next, kept, */
+	bool next_long;		/* or too long for that */
 };
 
 /* A copy that lives as long as the plan; STR_NONE stays so. */
@@ -62,7 +63,7 @@ struct plan_session *plan_session(struct plan *, uint32_t n);
 struct plan_x *plan_of_stream(const struct plan *, uint32_t stream);
 
 /* Sets the body of a POST: as captured, or made anew from what is certain.
- * False: not known. */
-bool plan_body(struct plan *, struct plan_x *, const struct plan_session *);
+ * PLAN_PLAYED, or why not. */
+enum plan_skip plan_body(struct plan *, struct plan_x *, const struct plan_session *);
 
 #endif

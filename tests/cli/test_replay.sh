@@ -172,6 +172,20 @@ stop
 says "nobody there, --client" 5 'onnect' replay --client go "$leap" "http://127.0.0.1:$port/mcp"
 says "nobody there" 5 'onnect' replay -x max "$leap" "http://127.0.0.1:$port/mcp"
 
+if ! command -v python3 >/dev/null; then
+	ok "long bodies # SKIP no python3"
+	finish
+fi
+serve --pcap "$tmp/long.pcap"
+python3 tests/cli/replay_post.py "$url" 1000000 2>"$tmp/err"
+check "a call of a million bytes" test $? -eq 0
+stop
+serve
+run replay -x max --allow tools/call:echo "$tmp/long.pcap" "$url"
+check "is played" grep -q '2 of 2 exchanges played' "$tmp/out"
+check "as it was: so is its result" test -z "$(grep 'result:' "$tmp/out")"
+stop
+
 if ! command -v python3 >/dev/null || ! command -v openssl >/dev/null; then
 	ok "TLS # SKIP no python3 or no openssl"
 	finish

@@ -85,6 +85,7 @@ struct trace {
 	struct buf text;
 	bool has, cut;
 	uint64_t bytes;
+	size_t request_text;	/* model_long_requests() */
 };
 
 /* Hashes as #H, line ends as |. */
@@ -152,6 +153,7 @@ run(const struct row *r, size_t a, size_t b, bool show, struct trace *t)
 	limits_init(&lim);
 	m = model_new(&lim, show, on_ev, t);
 	model_texts(m, on_text, t);
+	model_long_requests(m, t->request_text);
 	o = observe_new(&lim, m);
 	c = observe_open(o, "1:1", "2:2", true, (struct at){ 1, 1 });
 	for (int dir = 0; dir < 2; dir++) {
@@ -246,6 +248,95 @@ test_cap(void **state)
 	free(p);
 }
 
+/* "POST" with a body of n bytes, and how long its head is. */
+static char *
+long_post(size_t n, size_t *head)
+{
+	char *p = xmalloc(n + 500);
+	int k = snprintf(p, 500, POST "Content-Length: %zu\r\n\r\n", n);
+	int m = snprintf(p + k, 100, RPC "\"method\":\"x\",\"a\":\"");
+
+	memset(p + k + m, 'x', n - (size_t)m);
+	memcpy(p + (size_t)k + n - 2, "\"}", 3);
+	*head = (size_t)k;
+	return p;
+}
+
+static void
+test_long_requests(void **state)
+{
+	enum { N = 1 << 20 };
+	static const struct {
+		size_t max, kept;
+	} sizes[] = { { N, N }, { N - 1, N - 1 }, { N / 2, N / 2 }, { 1000, 64 << 10 },
+		{ 0, 64 << 10 } };
+	size_t head;
+	struct row r = { .server = "" };
+	char *p = long_post(N, &head);
+
+	(void)state;
+	r.client = p;
+	for (size_t i = 0; i < N_ROWS(sizes); i++)
+		for (size_t cut = head; cut < N + head; cut += N / 5) {
+			struct trace t = { .has = false };
+
+			buf_init(&t.b, 1 << 22);
+			buf_init(&t.text, 1 << 22);
+			t.request_text = sizes[i].max;
+			run(&r, cut, 0, false, &t);
+			assert_int_equal(t.text.n, sizes[i].kept);
+			assert_int_equal(t.bytes, N);
+			assert_int_equal(t.cut, sizes[i].kept < N);
+			buf_fini(&t.b);
+			buf_fini(&t.text);
+		}
+	free(p);
+}
+
+/* Many at once: for some there is room, and for more when those are over. */
+static void
+test_many_long(void **state)
+{
+	enum { N = 95000, FIRST = 90000, CONNS = 20 };
+	struct trace t = { .has = false };
+	struct limits lim;
+	struct model *m;
+	struct observe *o;
+	struct oconn *c[CONNS];
+	size_t head;
+	char *p = long_post(N, &head);
+	unsigned whole = 0;
+
+	(void)state;
+	buf_init(&t.b, 1 << 22);
+	buf_init(&t.text, 1 << 20);
+	limits_init(&lim);
+	m = model_new(&lim, false, on_ev, &t);
+	model_texts(m, on_text, &t);
+	model_long_requests(m, 100000);
+	o = observe_new(&lim, m);
+	for (int i = 0; i < CONNS; i++) {
+		c[i] = observe_open(o, "1:1", "2:2", true, (struct at){ 1, 1 });
+		feed(c[i], 0, p, head + FIRST);
+	}
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < CONNS; i++) {
+			/* of the whole 400000, each takes what is past 65536 */
+			feed(c[i], 0, round ? p : p + head + FIRST, round ? head + N : N - FIRST);
+			assert_int_equal(t.cut, round == 0 && i >= 400000 / (FIRST - 65536));
+			assert_int_equal(t.text.n, t.cut ? 65536 : N);
+			whole += !t.cut;
+		}
+	assert_int_equal(whole, 16 + CONNS);
+	for (int i = 0; i < CONNS; i++)
+		observe_end(c[i], (struct at){ 1, 1 });
+	observe_free(o);
+	model_free(m);
+	buf_fini(&t.b);
+	buf_fini(&t.text);
+	free(p);
+}
+
 int
 main(void)
 {
@@ -253,6 +344,8 @@ main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_show),
 		cmocka_unit_test(test_cap),
+		cmocka_unit_test(test_long_requests),
+		cmocka_unit_test(test_many_long),
 	};
 
 	return cmocka_run_group_tests_name("observe_text", tests, NULL, NULL);

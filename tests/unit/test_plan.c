@@ -7,6 +7,7 @@
 #include "mcpdiag/ndjson.h"
 #include "mcpdiag/pipeline.h"
 #include "mcpdiag/source.h"
+#include "mcpdiag/xmem.h"
 #include "util.h"
 
 struct reading {
@@ -310,6 +311,49 @@ listeners_keep_their_id(void **state)
 	plan_free(r.plan);
 }
 
+/* A body that is not there whole is not sent, and neither is half of it. */
+static void
+long_bodies(void **state)
+{
+	static const struct {
+		const char *method;
+		bool cut, text, huge;
+		enum plan_skip skip;
+	} posts[] = {
+		{ "initialize", false, true, false, PLAN_PLAYED },
+		{ "tools/call", true, true, false, PLAN_LONG_BODY },
+		{ "tools/call", false, false, false, PLAN_NO_BODY },
+		{ "tools/list", true, true, false, PLAN_PLAYED },	/* it is certain */
+		{ "tools/call", false, true, true, PLAN_LONG_BODY },	/* there is no room */
+		{ "tools/call", false, true, false, PLAN_PLAYED },
+	};
+	struct plan *p = plan_new();
+	char *most = xcalloc(1, PLAN_TEXT);
+
+	(void)state;
+	assert_int_equal(plan_allow(p, "tools/call:*", NULL), 0);
+	for (uint32_t i = 0; i < N_ROWS(posts); i++) {
+		struct ev e = { .type = EV_REQUEST, .t = i, .pkt = i + 1, .x = i + 1 };
+
+		e.u.req.method = STR("POST");
+		plan_event(p, &e);
+		if (posts[i].text)
+			plan_text(p, posts[i].huge ? str_of(most, PLAN_TEXT) : STR("{}"),
+			    posts[i].cut);
+		e = (struct ev){ .type = EV_MESSAGE, .t = i, .pkt = i + 1, .x = i + 1,
+			.dir = EV_C2S };
+		e.u.msg.kind = EV_MSG_REQUEST;
+		e.u.msg.method = str_c(posts[i].method);
+		e.u.msg.id = STR("1");
+		plan_event(p, &e);
+	}
+	plan_make(p, NULL);
+	for (uint32_t i = 0; i < N_ROWS(posts); i++)
+		assert_int_equal(plan_x(p, i + 1)->skip, posts[i].skip);
+	free(most);
+	plan_free(p);
+}
+
 static void
 words(void **state)
 {
@@ -343,6 +387,7 @@ main(void)
 		cmocka_unit_test(texts),
 		cmocka_unit_test(midstream),
 		cmocka_unit_test(listeners_keep_their_id),
+		cmocka_unit_test(long_bodies),
 		cmocka_unit_test(words),
 	};
 
