@@ -73,6 +73,7 @@ struct plan_x {
 	ns_t at;		/* since the first packet */
 	struct str method, target, accept, content_type, version, agent, origin;
 	struct str head;	/* all of it; absent: not known */
+	bool own_origin;	/* its origin is that of the server asked */
 	bool has_sid;
 	bool sessionless;	/* its server gave no session id, and so it has none */
 	struct str cursor;	/* Last-Event-ID; absent: none */

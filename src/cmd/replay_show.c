@@ -137,6 +137,30 @@ show_left_out(struct out *o, const struct plan *p)
 		    (unsigned long long)plan_left_out(p));
 }
 
+/* Those of pages elsewhere, which are not taken from the capture. */
+static void
+show_origins(struct out *o, const struct plan *p)
+{
+	const struct plan_x *x, *first = NULL;
+	uint32_t n = 0;
+	struct buf b;
+
+	for (uint32_t i = 1; (x = plan_x(p, i)) != NULL; i++) {
+		if (x->skip != PLAN_PLAYED || x->origin.p == NULL || x->own_origin)
+			continue;
+		first = first ? first : x;
+		n++;
+	}
+	if (first == NULL)
+		return;
+	buf_init(&b, 4096);
+	add_wire(&b, first->origin);
+	out_fmt(o, "Origin is left out of %u: of %u, ", n, first->n);
+	out_str(o, buf_str(&b));
+	out_c(o, "; -H 'Origin: ...' sends one with each\n");
+	buf_fini(&b);
+}
+
 void
 replay_show_plan(struct out *o, const struct plan *p)
 {
@@ -152,6 +176,7 @@ replay_show_plan(struct out *o, const struct plan *p)
 	for (uint32_t i = 1; (x = plan_x(p, i)) != NULL; i++)
 		if (x->skip == PLAN_PLAYED)
 			show_row(o, x);
+	show_origins(o, p);
 	if (n < plan_count(p))
 		out_c(o, "not played\n");
 	show_left_out(o, p);

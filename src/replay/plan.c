@@ -140,6 +140,23 @@ kind_of(struct str method)
 	    str_eq(method, STR("DELETE")) ? PLAN_DELETE : PLAN_OTHER;
 }
 
+/* A page of the server's own: scheme://host[:port], RFC 6454 6.2, with the host
+ * that was asked.  The scheme may be another one, before a proxy. */
+static bool
+is_own(struct str origin, struct str host)
+{
+	static const struct str schemes[] = { { "http://", 7 }, { "https://", 8 } };
+
+	for (int i = 0; i < 2; i++) {
+		size_t n = schemes[i].n;
+
+		if (host.n > 0 && str_ipre(origin, schemes[i]) &&
+		    str_ieq(str_of(origin.p + n, origin.n - n), host))
+			return true;
+	}
+	return false;
+}
+
 static void
 on_request(struct plan *p, const struct ev *e, struct str text)
 {
@@ -167,6 +184,7 @@ on_request(struct plan *p, const struct ev *e, struct str text)
 	x->version = plan_keep(p, e->u.req.version);
 	x->agent = plan_keep(p, e->u.req.agent);
 	x->origin = plan_keep(p, e->u.req.origin);
+	x->own_origin = is_own(x->origin, e->u.req.host);
 	x->cursor = plan_keep(p, e->u.req.cursor);
 	x->has_sid = e->u.req.sid.p != NULL;
 	x->head = text;

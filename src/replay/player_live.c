@@ -99,6 +99,19 @@ add_session_lines(struct lines *v, const struct player_opts *o, const struct pla
 		    h && h->version.n > 0 && !x->initialize ? h->version : x->version);
 }
 
+/* scheme://host[:port] of a URL; absent: it has none. */
+static struct str
+origin_of(struct str url)
+{
+	size_t at = str_find(url, STR("://")), n;
+
+	if (at == SIZE_MAX)
+		return STR_NONE;
+	for (n = at + 3; n < url.n && url.p[n] != '/' && url.p[n] != '?' && url.p[n] != '#';)
+		n++;
+	return str_of(url.p, n);
+}
+
 static void
 set_lines(struct live *l, struct lines *v, struct str *out)
 {
@@ -111,6 +124,9 @@ set_lines(struct live *l, struct lines *v, struct str *out)
 	add_line(v, o, STR("Accept"), x->accept);
 	add_line(v, o, STR("Content-Type"), x->content_type);
 	add_line(v, o, STR("User-Agent"), x->agent);
+	/* That of another page would be a lie here. */
+	if (x->own_origin)
+		add_line(v, o, STR("Origin"), origin_of(str_c(o->url)));
 	add_session_lines(v, o, x, of(l->player, x->handshake));
 	l->cursor = player_keep(l->player, cursor_of(l));
 	add_line(v, o, STR("Last-Event-ID"), l->cursor);
@@ -238,15 +254,10 @@ on_data(void *arg, const void *p, size_t n)
 static void
 set_endpoint(struct live *l, struct str data)
 {
-	struct str url = str_c(l->player->opts.url), rest;
-	size_t at = str_find(url, STR("://")), slash;
-	struct str origin;
+	struct str origin = origin_of(str_c(l->player->opts.url));
 
-	if (at == SIZE_MAX)
+	if (origin.p == NULL)
 		return;
-	rest = str_of(url.p + at + 3, url.n - at - 3);
-	slash = str_find(rest, STR("/"));
-	origin = str_of(url.p, slash == SIZE_MAX ? url.n : at + 3 + slash);
 	buf_clear(&l->endpoint);
 	if (str_find(data, STR("://")) != SIZE_MAX) {
 		/* A client must not be sent elsewhere. */

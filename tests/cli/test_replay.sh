@@ -186,6 +186,31 @@ check "is played" grep -q '2 of 2 exchanges played' "$tmp/out"
 check "as it was: so is its result" test -z "$(grep 'result:' "$tmp/out")"
 stop
 
+serve --pcap "$tmp/own.pcap"
+python3 tests/cli/replay_post.py "$url" 1 "${url%/mcp}" 2>"$tmp/err"
+stop
+serve --pcap "$tmp/other.pcap"
+python3 tests/cli/replay_post.py "$url" 1 http://localhost:6274 2>"$tmp/err"
+check "a page elsewhere" test $? -eq 0
+stop
+# asks ARGS...: what a server is asked then, in $tmp/asked.
+asks()
+{
+	serve --events "$tmp/asked"
+	run replay -x max "$@" "$url"
+	stop
+}
+asks "$tmp/own.pcap"
+check "Origin, the server's own" grep -q "\"origin\": *\"${url%/mcp}\"" "$tmp/asked"
+asks "$tmp/other.pcap"
+check "Origin of a page elsewhere: none" test -z "$(grep '"origin": *"' "$tmp/asked")"
+asks -H "Origin: http://localhost:99" "$tmp/own.pcap"
+check "Origin, given" grep -q '"origin": *"http://localhost:99"' "$tmp/asked"
+prints "--dry-run: Origin" '^Origin is left out of 1: of 1, http://localhost:6274; -H' \
+	replay --dry-run "$tmp/other.pcap"
+run replay --dry-run "$tmp/own.pcap"
+check "--dry-run: not of the server's own" test -z "$(grep Origin "$tmp/out")"
+
 if ! command -v python3 >/dev/null || ! command -v openssl >/dev/null; then
 	ok "TLS # SKIP no python3 or no openssl"
 	finish

@@ -355,6 +355,43 @@ long_bodies(void **state)
 }
 
 static void
+origins(void **state)
+{
+	static const struct {
+		const char *origin, *host;
+		bool own;
+	} from[] = {
+		{ "http://127.0.0.1:3000", "127.0.0.1:3000", true },
+		{ "https://MCP.example", "mcp.example", true },	/* TLS ends before */
+		{ "http://[::1]:80", "[::1]:80", true },
+		{ "http://127.0.0.1:3001", "127.0.0.1:3000", false },
+		{ "http://127.0.0.1:300", "127.0.0.1:3000", false },
+		{ "http://evil/127.0.0.1:3000", "127.0.0.1:3000", false },
+		{ "ftp://h", "h", false },
+		{ "null", "null", false },
+		{ "http://", "", false },
+		{ "http://h", NULL, false },
+		{ NULL, "h", false },
+	};
+	struct plan *p = plan_new();
+
+	(void)state;
+	for (uint32_t i = 0; i < N_ROWS(from); i++) {
+		struct ev e = { .type = EV_REQUEST, .t = i, .pkt = i + 1, .x = i + 1 };
+
+		e.u.req.method = STR("GET");
+		e.u.req.origin = from[i].origin ? str_c(from[i].origin) : STR_NONE;
+		e.u.req.host = from[i].host ? str_c(from[i].host) : STR_NONE;
+		plan_event(p, &e);
+	}
+	plan_make(p, NULL);
+	for (uint32_t i = 0; i < N_ROWS(from); i++)
+		if (plan_x(p, i + 1)->own_origin != from[i].own)
+			fail_msg("row %u", i);
+	plan_free(p);
+}
+
+static void
 words(void **state)
 {
 	struct plan *p = plan_new();
@@ -388,6 +425,7 @@ main(void)
 		cmocka_unit_test(midstream),
 		cmocka_unit_test(listeners_keep_their_id),
 		cmocka_unit_test(long_bodies),
+		cmocka_unit_test(origins),
 		cmocka_unit_test(words),
 	};
 
