@@ -1,9 +1,12 @@
 /* refused-get-loop: a GET is refused and asked again, as if that could help.
  * DETECTORS "refused-get-loop".
  *
- * GETs are told apart by their cursor; those without one may come from several
- * listeners that each give up in time, so there must be more of them than two
- * for each listener that is known to be without a stream.  What is refused
+ * GETs are told apart by their cursor and by who asks; what is left may come
+ * from several listeners that each give up in time, so there must be more of
+ * them than two for each listener.  Their number is that of those known to be
+ * without a stream, or what shows of them: requests that overlap, connections
+ * that take turns, one that stays idle while another is used at once, and
+ * requests that come in bursts, again and again.  What is refused
  * because a dead stream still holds its place belongs to stale-slot, and what
  * is refused with the whole session to dead-session. */
 #include <stdio.h>
@@ -18,12 +21,29 @@
 #define TRIES 2			/* that a client may make before it gives up */
 #define N_GAPS 16
 #define N_KEPT 4
+#define N_TRIES 128		/* requests that are told apart */
+#define N_CLOSED 256		/* connections that were closed last */
+#define MAX_BURST 32
+#define AT_ONCE (200 * NS_MS)	/* sooner nobody tries again who waits at all */
 #define MAX_RUNS 16
 #define MAX_WAITING 64
+
+struct try {
+	ns_t request, head;
+	uint64_t client;
+	uint32_t conn;
+	bool apart;			/* at once, past an idle connection */
+};
 
 struct run {
 	uint64_t cursor;
 	uint32_t status, n, torn, listeners, open;
+	struct try *tries;		/* the first N_TRIES */
+	uint32_t n_tries, cap_tries;
+	uint32_t counted;		/* of them, when that was found: */
+	uint32_t seen, most, all;	/* listeners there must be of whom most
+					 * comes, how much that is, and listeners
+					 * of all clients */
 	struct got kept[N_KEPT], last, before;	/* before: the one before last */
 	ns_t gaps[N_GAPS];
 	uint32_t n_gaps;
@@ -55,6 +75,7 @@ struct refused {
 	struct engine *engine;
 	struct gets *gets;
 	struct keeper sessions, servers;
+	uint32_t closed[N_CLOSED], n_closed;	/* a ring */
 };
 
 const struct rule rule_refused;
@@ -70,6 +91,10 @@ free_session(struct kept *k)
 {
 	struct rg *s = (struct rg *)k;
 
+	for (uint32_t i = 0; i < s->n_runs; i++)
+		free(s->runs[i].tries);
+	if (s->best)
+		free(s->best->tries);
 	free(s->waiting);
 	free(s->runs);
 	free(s->best);
@@ -129,11 +154,163 @@ n_gaps(const struct run *u)
 	return u->n_gaps < N_GAPS ? u->n_gaps : N_GAPS;
 }
 
-static bool
-fires(const struct run *u)
+/* Those of one client, in their order; how many. */
+static uint32_t
+of_client(const struct run *u, uint64_t client, const struct try **t)
 {
-	return u->n >= MIN_LOOP && u->dense &&
-	    (u->cursor || u->n > TRIES * (u->listeners ? u->listeners : 1));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < u->n_tries; i++)
+		if (u->tries[i].client == client)
+			t[n++] = &u->tries[i];
+	return n;
+}
+
+static uint32_t
+overlaps(const struct try **t, uint32_t n)
+{
+	uint32_t most = 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = 1;
+
+		for (uint32_t j = 0; j < i; j++)
+			k += t[j]->head > t[i]->request;
+		most = k > most ? k : most;
+	}
+	return most;
+}
+
+/* Connections with another one's request between two of their own. */
+static uint32_t
+take_turns(const struct try **t, uint32_t n)
+{
+	uint32_t turns = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool other = false, found = false;
+		uint32_t j;
+
+		for (j = 0; j < i && t[j]->conn != t[i]->conn; j++)
+			;
+		if (j < i)
+			continue;		/* it was counted */
+		for (j = i + 1; j < n && !found; j++) {
+			found = other && t[j]->conn == t[i]->conn;
+			other |= t[j]->conn != t[i]->conn;
+		}
+		turns += found;
+	}
+	return turns;
+}
+
+/* The longest row of requests each of which passes an idle connection by: how
+ * many connections it has. */
+static uint32_t
+side_by_side(const struct try **t, uint32_t n)
+{
+	uint32_t from = 0, row = 1, most = 1;
+
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t j;
+
+		if (!t[i]->apart) {
+			from = i;
+			row = 1;
+			continue;
+		}
+		for (j = from; j < i && t[j]->conn != t[i]->conn; j++)
+			;
+		row += j == i;
+		most = row > most ? row : most;
+	}
+	return most;
+}
+
+/* Requests that come in bursts of the same number, with long pauses of about the
+ * same length: that number.  1: they do not. */
+static uint32_t
+bursts(const struct try **t, uint32_t n)
+{
+	uint32_t row = 1, each = 0;
+	ns_t longest = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (t[i]->request - t[i - 1]->request > longest)
+			longest = t[i]->request - t[i - 1]->request;
+	if (longest < AT_ONCE)
+		return 1;
+	for (uint32_t i = 1; i < n; i++) {
+		ns_t gap = t[i]->request - t[i - 1]->request;
+
+		if (gap <= longest / 10 && gap <= AT_ONCE) {
+			row++;
+			continue;
+		}
+		/* The last may not be whole, or some have given up. */
+		if (gap < longest / 3 || (each && row != each))
+			return 1;
+		each = row;
+		row = 1;
+	}
+	return row <= each && each <= MAX_BURST ? each : 1;
+}
+
+static uint32_t
+listeners(const struct try **t, uint32_t n)
+{
+	uint32_t (*const signs[])(const struct try **, uint32_t) = { overlaps, take_turns,
+		side_by_side, bursts };
+	uint32_t most = 1;
+
+	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+		uint32_t k = signs[i](t, n);
+
+		most = k > most ? k : most;
+	}
+	return most;
+}
+
+/* How many listeners the requests must be of, client by client. */
+static void
+count_listeners(struct run *u)
+{
+	const struct try *t[N_TRIES];
+
+	if (u->counted == u->n_tries)
+		return;
+	u->counted = u->n_tries;
+	u->seen = u->most = u->all = 0;
+	for (uint32_t i = 0; i < u->n_tries; i++) {
+		uint32_t j, n, k;
+
+		for (j = 0; j < i && u->tries[j].client != u->tries[i].client; j++)
+			;
+		if (j < i)
+			continue;
+		n = of_client(u, u->tries[i].client, t);
+		k = listeners(t, n);
+		u->all += k;
+		/* Who asks most often for each listener. */
+		if (u->seen == 0 || n * u->seen > u->most * k) {
+			u->seen = k;
+			u->most = n;
+		}
+	}
+}
+
+static bool
+fires(struct run *u)
+{
+	uint32_t waiting = u->cursor ? 0 : u->listeners, k, n;
+
+	if (u->n < MIN_LOOP || !u->dense)
+		return false;
+	count_listeners(u);
+	/* Of whom the rest is that was not kept is not known. */
+	k = u->n > u->n_tries ? u->all : u->seen;
+	n = u->n > u->n_tries ? u->n : u->most;
+	return n >= MIN_LOOP && n > TRIES * (waiting > k ? waiting : k);
 }
 
 /* The whole session is refused, or the server is down: no fault of GETs. */
@@ -220,6 +397,8 @@ report_loop(struct refused *r, const struct rg *s, const struct run *u)
 		draft_text(d, "last_event_id", str_c(u->last.cursor_text));
 	else
 		draft_num(d, "listeners_without_stream", u->listeners);
+	if (u->seen > 1)
+		draft_num(d, "listeners_at_least", u->seen);
 	draft_num(d, "other_gets_open", u->open);
 	draft_bool(d, "session_named", u->last.named);
 	draft_bool(d, "get_accepted_before", s->had_get);
@@ -244,9 +423,12 @@ run_over(struct rg *s, struct run *u)
 {
 	if (fires(u) && !elsewhere(s, u) && (s->best == NULL || u->n > s->best->n)) {
 		if (s->best == NULL)
-			s->best = xmalloc(sizeof *s->best);
+			s->best = xcalloc(1, sizeof *s->best);
+		free(s->best->tries);
 		*s->best = *u;
+		u->tries = NULL;
 	}
+	free(u->tries);
 	*u = (struct run){ .cursor = u->cursor };
 }
 
@@ -293,6 +475,36 @@ look(struct refused *r, const struct rg *s, struct run *u)
 	draft_only_tell(r->engine, false);
 }
 
+static bool
+is_closed(const struct refused *r, uint32_t conn)
+{
+	for (uint32_t i = 0; i < r->n_closed && i < N_CLOSED; i++)
+		if (r->closed[i] == conn)
+			return true;
+	return false;
+}
+
+static void
+add_try(const struct refused *r, struct run *u, const struct got *g)
+{
+	struct try t = { .request = g->request.t, .head = g->head.t, .client = g->client,
+		.conn = g->conn };
+
+	if (u->n_tries == N_TRIES)
+		return;
+	for (uint32_t i = u->n_tries; i > 0; i--) {
+		const struct try *last = &u->tries[i - 1];
+
+		if (last->client != t.client)
+			continue;
+		t.apart = last->conn != t.conn && t.request - last->head <= AT_ONCE &&
+		    !is_closed(r, last->conn);
+		break;
+	}
+	u->tries = xgrow(u->tries, u->n_tries, &u->cap_tries, sizeof t);
+	u->tries[u->n_tries++] = t;
+}
+
 static void
 on_refused(struct refused *r, struct rg *s, const struct got *g)
 {
@@ -314,6 +526,7 @@ on_refused(struct refused *r, struct rg *s, const struct got *g)
 	u->before = u->last;
 	u->last = *g;
 	u->n++;
+	add_try(r, u, g);
 	u->torn += got_torn(g);
 	u->proxy |= got_by_proxy(g, told(s));
 	u->listeners = s->n_waiting > u->listeners ? s->n_waiting : u->listeners;
@@ -428,6 +641,8 @@ event(void *arg, const struct ev *e)
 	enum step step;
 	struct rg *s;
 
+	if (e->type == EV_CONN_END)
+		r->closed[r->n_closed++ % N_CLOSED] = e->conn;
 	step = gets_step(r->gets, e, &g);
 	if (step == STEP_NONE)
 		return;
