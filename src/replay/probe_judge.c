@@ -414,7 +414,8 @@ judge_kept(const struct probe_seen *seen)
 	if (f->bytes < f->need)
 		return (struct probe_result){ PROBE_UNKNOWN, 0,
 		    "others are served, but so little came that it may all have waited in "
-		    "the kernel", "a tool that emits more shows more" };
+		    "the kernel", "a tool that emits more at once shows more; some servers "
+		    "join messages" };
 	/* A tenth for what a call's messages differ by. */
 	if (f->bytes < f->answered * f->each / 10 * 9)
 		return (struct probe_result){ PROBE_WARNING, OUT_PARTLY,

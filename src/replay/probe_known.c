@@ -49,7 +49,8 @@ static const struct known {
 	{ "mcpdiag serve: shadow-promote", { SHADOWS, [PROBE_RESUME] = OUT_RESUMED,
 	    [PROBE_UNKNOWN_CURSOR] = OUT_OPEN, [PROBE_FINISHED_POST] = OUT_OPEN,
 	    [PROBE_POST_RESUME] = OUT_RESUMED, [PROBE_MAKE_BEFORE_BREAK] = OUT_LAST,
-	    [PROBE_PRIMARY_DIES] = OUT_LAST, [PROBE_MANY_GETS] = OUT_LIMIT } },
+	    [PROBE_PRIMARY_DIES] = OUT_LAST, [PROBE_MANY_GETS] = OUT_LIMIT,
+	    [PROBE_SLOW_READER] = OUT_KEPT | OUT_GONE } },
 	/* Measured with 1.23.1, 1.29.0 and 1.32.2; a plain store is one without
 	 * getStreamIdForEventId(), as the SDK's example is. */
 	{ "TypeScript SDK, no event store", { CONFLICTS, NO_IDS, [PROBE_UNKNOWN_CURSOR] = OUT_OPEN,
@@ -78,9 +79,14 @@ static const struct known {
 	{ "Python SDK, an event store", { CONFLICTS,
 	    [PROBE_RESUME_LIVE] = OUT_CLOSES | OUT_EMPTY, [PROBE_RESUME] = OUT_RESUMED,
 	    [PROBE_UNKNOWN_CURSOR] = OUT_EMPTY, [PROBE_FINISHED_POST] = OUT_OPEN,
-	    [PROBE_POST_RESUME] = OUT_RESUMED, [PROBE_MAKE_BEFORE_BREAK] = OUT_EMPTY } },
+	    [PROBE_POST_RESUME] = OUT_RESUMED, [PROBE_MAKE_BEFORE_BREAK] = OUT_EMPTY,
+	    [PROBE_SLOW_READER] = OUT_HELD } },
 	{ "Python SDK, no event store", { CONFLICTS, NO_IDS, [PROBE_UNKNOWN_CURSOR] = OUT_ERROR,
-	    [PROBE_MAKE_BEFORE_BREAK] = OUT_CONFLICT } },
+	    [PROBE_MAKE_BEFORE_BREAK] = OUT_CONFLICT, [PROBE_SLOW_READER] = OUT_HELD } },
+	/* Of these only that: what rmcp does else, its policies are above; the Go SDK
+	 * joins messages.  Measured with rmcp 0.15.0, 1.8.0 and 3.1.4. */
+	{ "rmcp 0.13-3.1", { [PROBE_SLOW_READER] = OUT_WEDGED } },
+	{ "TypeScript SDK 1.29", { [PROBE_SLOW_READER] = OUT_KEPT } },
 	/* Measured with 1.8.0. */
 	{ "Go SDK, no event store", { CONFLICTS, NO_IDS, [PROBE_UNKNOWN_CURSOR] = OUT_BAD,
 	    [PROBE_MAKE_BEFORE_BREAK] = OUT_CONFLICT } },
@@ -100,10 +106,6 @@ static const struct known {
 	    [PROBE_BROADCAST] = OUT_SPLIT } },
 	{ "mcp-go, an event store", { TAKES_OVER,
 	    [PROBE_RESUME_LIVE] = OUT_REPLACED | OUT_REPLAYED } },
-	/* Measured with 0.15.0 and 3.1.4, whatever their policy. */
-	{ "rmcp 0.13-3.1", { [PROBE_SLOW_READER] = OUT_WEDGED } },
-	/* python-sdk issue 1764. */
-	{ "Python SDK up to 1.28.0", { [PROBE_SLOW_READER] = OUT_HELD } },
 	{ "Cloudflare McpAgent from 0.14", { TAKES_OVER,
 	    [PROBE_RESUME_LIVE] = OUT_REPLACED | OUT_REPLAYED, [PROBE_FINISHED_POST] = OUT_OPEN } },
 };

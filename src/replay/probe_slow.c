@@ -1,6 +1,6 @@
 #include "probe_priv.h"
 
-#define CALLS 1200U		/* at most */
+#define CALLS 4000U		/* at most */
 #define AT_ONCE 16U
 /* What the kernels take of a narrow stream: Linux' send buffer begins with 34 KiB
  * of short writes, and each segment that was acknowledged before adds 3 times
@@ -8,14 +8,16 @@
 #define KERNEL (48U << 10)
 #define KERNEL_SEGMENT (4U << 10)
 #define KERNEL_MAX (4U << 20)
+/* What servers hold back before they wait: asyncio 64 KiB of a connection. */
+#define SERVER (128U << 10)
 
 static bool
 wants_more(const struct act *a)
 {
 	const struct probe_fill *f = &a->seen.fill;
 
-	/* By half more, as not all of a call's messages may come. */
-	return f->calls < CALLS && f->calls * f->each < f->need / 2 * 3 &&
+	/* By a quarter more, as not all of a call's messages may come. */
+	return f->calls < CALLS && f->calls * f->each < f->need / 4 * 5 &&
 	    loop_mono(a->probe->loop) < a->fill_end;
 }
 
@@ -34,6 +36,7 @@ slow_fill(struct act *a)
 	a->seen.fill.need = KERNEL + KERNEL_SEGMENT * ((uint64_t)s->p.events + s->p.comments);
 	if (a->seen.fill.need > KERNEL_MAX)
 		a->seen.fill.need = KERNEL_MAX;
+	a->seen.fill.need += SERVER;
 	a->fill_from = s->bytes;
 	a->seen.fill.each = s->bytes - a->told;
 	a->fill_end = loop_mono(a->probe->loop) + 2 * a->probe->o.answer;

@@ -122,6 +122,7 @@ def slow_readers():
             ("", 'emit={"n":10000}', "its stream is ended", 0),
             ("", 'emit={"n":9,"all":true}', "is kept", 0),
             ("wedge", "emit", "no session is served as long as it is not read", 1),
+            ("wedge", 'emit={"n":50}', "no session is served as long as it is not read", 1),
             ("refuse-get=405", "emit", "there is no GET stream", 0)):
         with Server(*(("--fault", fault) if fault else ())) as s:
             got, out, err = result(probe("--emit-tool", tool, "--only", "slow-reader", s.url))
