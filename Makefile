@@ -11,7 +11,8 @@
 #                     bench-serve: the server, with 19,000 streams;
 #                     bench-replay: the captured clients;
 #                     bench-live: watch, as root; soak: 50 million packets
-#   make interop      real clients, from their registries, against the server
+#   make interop      real clients, from their registries, against the server,
+#                     and probe and replay against real servers
 #                     (PEERS="ts go"; not part of make check)
 #   make install      PREFIX=/usr/local, DESTDIR; uninstall takes it away
 #   make VARIANT=debug|asan|clang|fuzz|afl   another build, in build/VARIANT

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Real clients against `mcpdiag serve`, and `mcpdiag probe` against real servers.
+# Real clients against `mcpdiag serve`; `mcpdiag probe` and `mcpdiag replay`
+# against real servers.
 #   tests/interop/run.sh [PEER...]    conformance ts ts2 inspector sse resume
 #                                     python go rust client probe_ts
-#                                     probe_ts2 probe_python probe_go probe_rmcp;
-#                                     no PEER means all
+#                                     probe_ts2 probe_python probe_go probe_rmcp
+#                                     replay_ts replay_python replay_go
+#                                     replay_rmcp; no PEER means all
 # Prints "ok - peer: what" or "not ok - peer: what", "skip: peer: why" where a
 # toolchain or its registry is absent, and "N passed, N failed, N skipped" as
 # its last line.  Exit status 1 when one failed.
@@ -274,13 +276,18 @@ venv_with()			# venv_with PACKAGE==VERSION, in the folder
 	python3 -m venv . && bin/pip install --quiet "$1"
 }
 
+python()			# python PEER VERSION
+{
+	have "$1" python3 || return
+	installed "$1" "python-$2" "mcp==$2" venv_with "mcp==$2"
+}
+
 peer_python()
 {
 	local v peer py
 	for v in $PYTHON; do
 		peer="python $v"
-		have "$peer" python3 || continue
-		installed "$peer" "python-$v" "mcp==$v" venv_with "mcp==$v" || continue
+		python "$peer" "$v" || continue
 		py=$D/python-$v/bin/python
 		against "$peer" "" "$py" "$HERE/python_client.py" URL
 		start "$peer sse" --legacy || continue
@@ -398,8 +405,7 @@ peer_probe_python()
 {
 	local v py
 	for v in $PYTHON; do
-		have "probe python $v" python3 || continue
-		installed "probe python $v" "python-$v" "mcp==$v" venv_with "mcp==$v" || continue
+		python "probe python $v" "$v" || continue
 		py=$D/python-$v/bin/python
 		probed "probe python $v" "Python SDK, no event store" "$py" \
 		    "$HERE/python_server.py" none
@@ -414,11 +420,15 @@ go_server_build()
 	    go get "github.com/modelcontextprotocol/go-sdk@$GO" && go mod tidy && go build .
 }
 
+go_server()			# go_server PEER
+{
+	have "$1" go || return
+	installed "$1" go_server "$GO $(cksum <"$HERE/go_server/main.go")" go_server_build
+}
+
 peer_probe_go()
 {
-	have "probe go $GO" go || return
-	installed "probe go $GO" go_server "$GO $(cksum <"$HERE/go_server/main.go")" \
-	    go_server_build || return
+	go_server "probe go $GO" || return
 	probed "probe go $GO" "Go SDK, no event store" "$D/go_server/go_server" none
 	probed "probe go $GO store" "Go SDK, an event store" "$D/go_server/go_server" store
 }
@@ -429,14 +439,19 @@ rmcp_server_build()		# rmcp_server_build VERSION, in the folder
 	    cargo build --quiet && mv target/debug/rmcp_server . && rm -r target
 }
 
+rmcp_server()			# rmcp_server PEER VERSION
+{
+	have "$1" cargo || return
+	installed "$1" "rmcp-$2" "$2 $(cat "$HERE"/rmcp_server/Cargo.toml \
+	    "$HERE"/rmcp_server/src/*.rs | cksum)" rmcp_server_build "$2"
+}
+
 peer_probe_rmcp()
 {
 	local v peer what
 	for v in $RMCP; do
 		peer="probe rmcp $v"
-		have "$peer" cargo || continue
-		installed "$peer" "rmcp-$v" "$v $(cat "$HERE"/rmcp_server/Cargo.toml \
-		    "$HERE"/rmcp_server/src/*.rs | cksum)" rmcp_server_build "$v" || continue
+		rmcp_server "$peer" "$v" || continue
 		case $v in
 		0.15.*) what="rmcp 0.13-0.16: replace" ;;
 		0.17.*) what="rmcp 0.17-1.4: shadow-replay" ;;
@@ -446,8 +461,184 @@ peer_probe_rmcp()
 	done
 }
 
+replay=("${MCPDIAG:-$PWD/build/mcpdiag}" replay)
+
+# Of a JSON report on stdin: the faults that were found, "leapfrog(chain)".
+faults()
+{
+	sed -n 's/^    {"n": [0-9]*, "detector": "\([^"]*\)", "variant": \([^,]*\), "severity": "\(error\|warning\)".*/\1(\2)/p' |
+	    sed 's/(null)//; s/"//g' | sort -u | paste -sd' '
+}
+
+# And the GETs that were played: "3:200/4", the third exchange, 4 events.
+gets()
+{
+	sed -n 's/^    {"n": \([0-9]*\), .*"method": "GET", .*"live": {"status": \([0-9]*\), "event_stream": [a-z]*, "events": \([0-9]*\), .*/\1:\2\/\3/p' |
+	    paste -sd' '
+}
+
+# Events are compared where the row wants them.
+same_gets()			# same_gets WANTED SEEN
+{
+	local i wanted seen
+	read -ra wanted <<<"$1"
+	read -ra seen <<<"$2"
+	[ ${#wanted[@]} -eq ${#seen[@]} ] || return
+	for i in "${!wanted[@]}"; do
+		[ "${wanted[i]}" = "${seen[i]}" ] || [ "${wanted[i]}" = "${seen[i]%/*}" ] || return
+	done
+}
+
+# replayed PEER SERVER...: rows on stdin, played at once against that server,
+# each a session of its own.  "EXIT | FAULTS | GETS | CAPTURE OPTION...": the
+# exit status, the faults that are found, and what the GETs of the capture get;
+# "-": nothing, or with stand-ins anything.
+replayed()
+{
+	local peer=$1 row rows=() pids=() opt i
+	shift
+	local serve=("$@")
+	start "$peer" || return
+	while read -r row; do
+		read -ra opt <<<"${row##*|}"
+		timeout 120 "${replay[@]}" "${opt[@]:1}" -T json -o "$tmp/replay.${#rows[@]}" \
+		    "captures/${opt[0]}.pcap" "$url" </dev/null 2>"$tmp/replay.${#rows[@]}.err" &
+		pids+=($!)
+		rows+=("$row")
+	done
+	for i in "${!rows[@]}"; do
+		wait "${pids[i]}"
+		as_wanted "$peer" "${rows[i]}" $? "$tmp/replay.$i"
+	done
+	stop "$peer"
+}
+
+as_wanted()			# as_wanted PEER ROW STATUS REPORT
+{
+	local want faults gets what found sent
+	IFS='|' read -r want faults gets what <<<"$2"
+	read -r want <<<"$want"
+	read -r faults <<<"$faults"
+	read -r gets <<<"$gets"
+	found=$(faults <"$4")
+	sent=$(gets <"$4")
+	[ "$3" = "$want" ] && [ "${found:--}" = "$faults" ] &&
+	    { [ "$gets" = - ] || same_gets "$gets" "$sent"; }
+	verdict $? "$1:$what: ${found:-no fault}${sent:+ ($sent)}, exit $3"
+	sed 's/^/# /' "$4.err"
+}
+
+TS_LEAP=11-leapfrog-ts1.32-eventsource
+LEAP=leapfrog-rmcp0.15.0-eventsource
+BEFORE=silent-loss-make-before-break-rmcp0.17.0
+RECYCLE="recycle-with-events-rmcp1.8.0 --tool poke=emit --max-wait 1"
+UNKNOWN=03-resume-unknown-id-ts1.32
+
+# Who resumes a stream that is open: it is closed, left open in silence, or the
+# resume refused.  1.25 to 1.29 do not free the place of a resumed stream.
+peer_replay_ts()
+{
+	local v peer plain slot
+	for v in $TS; do
+		peer="replay ts $v"
+		ts "$v" || continue
+		case $v in
+		1.2*) plain="1 | orphaned-channel(superseded) | 3:200 4:200" ;;
+		*) plain="1 | leapfrog | 3:200 4:200 5:200 6:200 7:200 8:200" ;;
+		esac
+		case $v in
+		1.2[5-9].*) slot="1 | stale-slot | 3:200 5:200 6:409 8:409 9:409 11:409" ;;
+		*) slot="0 | - | 3:200 5:200 6:200 8:200 9:200 11:200" ;;
+		esac
+		replayed "$peer" node "$HERE/ts_server.mjs" "$(ts_dir "$v")" none greet <<-END
+			0 | - | 3:200 4:409 | $TS_LEAP
+			0 | - | - | $TS_LEAP --client eventsource
+		END
+		replayed "$peer plain" node "$HERE/ts_server.mjs" "$(ts_dir "$v")" plain greet <<-END
+			$plain | $TS_LEAP
+			0 | orphaned-channel(zombie-resume) | - | $TS_LEAP --client eventsource
+		END
+		replayed "$peer checked" node "$HERE/ts_server.mjs" "$(ts_dir "$v")" checked greet <<-END
+			0 | - | 3:200 4:409 | $TS_LEAP
+			0 | orphaned-channel(zombie-resume) | - | $TS_LEAP --client eventsource
+			$slot | $RECYCLE
+		END
+	done
+}
+
+# A resume without a store is a 500; of a stream that is open, it replays and
+# ends (so that 6 and 8 come).
+peer_replay_python()
+{
+	local v py
+	for v in $PYTHON; do
+		python "replay python $v" "$v" || continue
+		py=$D/python-$v/bin/python
+		replayed "replay python $v" "$py" "$HERE/python_server.py" none greet <<-END
+			0 | - | 3:200 4:409 | $TS_LEAP
+			0 | - | 3:200 4:500 | $UNKNOWN
+			0 | - | - | $LEAP --client eventsource
+		END
+		replayed "replay python $v store" "$py" "$HERE/python_server.py" store greet <<-END
+			0 | - | 3:200/4 4:200/0 6:200/1 8:200/1 | $TS_LEAP
+			0 | - | 3:200 4:200 | $UNKNOWN
+			0 | - | 3:200 5:200 6:200 8:200 9:200 11:200 | $RECYCLE
+			0 | - | - | $LEAP --client eventsource
+		END
+	done
+}
+
+# A plain GET gets all that the standalone stream ever carried; the resume of an
+# answered POST is an empty stream.
+peer_replay_go()
+{
+	local before="$BEFORE --tool poke=emit --max-wait 2"
+	go_server "replay go $GO" || return
+	replayed "replay go $GO" "$D/go_server/go_server" none <<-END
+		0 | - | 3:200 4:409 | $TS_LEAP
+		0 | - | 3:200 4:400 | $UNKNOWN
+		0 | - | 3:200/1 5:409 8:200/1 11:404 | $before
+		0 | - | - | $LEAP --client eventsource
+	END
+	replayed "replay go $GO store" "$D/go_server/go_server" store <<-END
+		0 | - | 3:200 4:409 | $TS_LEAP
+		0 | - | 3:200 4:400 | $UNKNOWN
+		0 | - | 3:200/1 5:409 8:200/4 11:404 | $before
+		0 | - | 3:200 5:200 6:200 8:200 9:200 11:200 | $RECYCLE
+		1 | empty-accept-loop(frozen-cursor) | - | $LEAP --client eventsource
+	END
+}
+
+# The fault, its cure, what the cure brought, and what the cure of that did.
+peer_replay_rmcp()
+{
+	local v before="$BEFORE --tool poke=emit"
+	for v in $RMCP; do
+		rmcp_server "replay rmcp $v" "$v" || continue
+		case $v in
+		0.15.*) cat <<-END ;;
+			1 | leapfrog | 3:200 6:200 7:500 8:200 10:200 12:200 13:200 15:200 16:200 | $LEAP
+			1 | leapfrog | - | $LEAP --client eventsource
+			0 | - | 3:200/2 5:200/4 8:200/5 11:401 | $before
+		END
+		0.17.*) cat <<-END ;;
+			0 | - | 3:200 6:200 7:200 | $LEAP
+			0 | - | - | $LEAP --client eventsource
+			1 | orphaned-channel(headless) | 3:200/2 5:200/1 8:200/5 11:404 | $before
+		END
+		*) cat <<-END ;;
+			0 | - | 3:200 6:200 7:200/0 | $LEAP
+			1 | empty-accept-loop(frozen-cursor) | - | $LEAP --client eventsource
+			1 | orphaned-channel(headless) | 3:200/2 5:200/1 8:200/5 11:404 | $before
+		END
+		esac >"$tmp/rows"
+		replayed "replay rmcp $v" "$D/rmcp-$v/rmcp_server" <"$tmp/rows"
+	done
+}
+
 ALL="conformance ts ts2 inspector sse resume python go rust"
 ALL="$ALL client probe_ts probe_ts2 probe_python probe_go probe_rmcp"
+ALL="$ALL replay_ts replay_python replay_go replay_rmcp"
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $ALL
 for one; do

@@ -1,12 +1,13 @@
 // A server on @modelcontextprotocol/sdk, with an event store or without.
-//   node ts_server.mjs SDK_DIR none|plain|checked
+//   node ts_server.mjs SDK_DIR none|plain|checked [greet]
 // Prints "listening on URL".  plain: an event store as the SDK's example has
-// it; checked: one that can tell the stream of an event id.
+// it; checked: one that can tell the stream of an event id.  greet: with each
+// GET comes a notification, so that there is something to resume.
 import http from "node:http";
 import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
 
-const [dir, kind] = process.argv.slice(2);
+const [dir, kind, greet] = process.argv.slice(2);
 const sdk = (path) => import(pathToFileURL(`${dir}/dist/esm/${path}`));
 const { Server } = await sdk("server/index.js");
 const { StreamableHTTPServerTransport } = await sdk("server/streamableHttp.js");
@@ -48,7 +49,7 @@ async function begin() {
 	const transport = new StreamableHTTPServerTransport({
 		sessionIdGenerator: randomUUID,
 		eventStore: stores[kind](),
-		onsessioninitialized: (id) => sessions.set(id, transport),
+		onsessioninitialized: (id) => sessions.set(id, { transport, server }),
 	});
 	transport.onclose = () => sessions.delete(transport.sessionId);
 	server.setRequestHandler(types.ListToolsRequestSchema, () => ({
@@ -59,7 +60,15 @@ async function begin() {
 		return { content: [] };
 	});
 	await server.connect(transport);
-	return transport;
+	return { transport, server };
+}
+
+// Once the stream is there, which is when its head is sent.
+function greeted(res, server) {
+	if (res.headersSent && res.statusCode === 200)
+		server.sendToolListChanged();
+	else if (!res.headersSent && !res.destroyed)
+		setTimeout(greeted, 1, res, server);
 }
 
 const listener = http.createServer(async (req, res) => {
@@ -68,16 +77,18 @@ const listener = http.createServer(async (req, res) => {
 	for await (const piece of req)
 		body += piece;
 	const json = body ? JSON.parse(body) : undefined;
-	let transport = sessions.get(id);
-	if (!transport && !id && json && types.isInitializeRequest(json))
-		transport = await begin();
-	if (!transport) {
+	let session = sessions.get(id);
+	if (!session && !id && json && types.isInitializeRequest(json))
+		session = await begin();
+	if (!session) {
 		res.writeHead(id ? 404 : 400, { "content-type": "application/json" });
 		res.end(JSON.stringify({ jsonrpc: "2.0", id: null,
 			error: { code: -32001, message: "Session not found" } }));
 		return;
 	}
-	await transport.handleRequest(req, res, json);
+	if (greet && req.method === "GET")
+		greeted(res, session.server);
+	await session.transport.handleRequest(req, res, json);
 });
 listener.listen(0, "127.0.0.1", () =>
 	console.log(`listening on http://127.0.0.1:${listener.address().port}/mcp`));
