@@ -13,7 +13,8 @@ struct one {
 	struct standin_x x;
 	struct listener_live *live;
 	struct loop_timer *timer;	/* till it begins */
-	ns_t begin;			/* since the first packet */
+	ns_t begin, last;		/* its first request, and the last one
+					 * but DELETE; since the first packet */
 	struct listener_opts opts;
 	char *revision, *params;
 	ns_t *calls;
@@ -84,8 +85,9 @@ learn(struct one *o, const struct plan_x *x)
 
 	if (x->version.p && o->revision == NULL)
 		o->revision = xmemdup0(x->version.p, x->version.n);
+	/* Who leaves for a while is one listener; who leaves in the end, too. */
 	if (x->kind == PLAN_GET && x->cursor.p == NULL && x->prev == 0 &&
-	    x->leave < 0) {
+	    (x->leave < 0 || x->leave >= o->last)) {
 		o->opts.extra += o->opts.standalone && o->opts.extra < MAX_EXTRA;
 		o->opts.standalone = true;
 	} else if (x->kind == PLAN_GET) {
@@ -157,7 +159,13 @@ standin_new(struct loop *loop, const struct plan *plan, const struct standin_opt
 		/* The handshake of HTTP+SSE waits for the stream with its endpoint. */
 		if (o == NULL && x->initialize && x->skip == PLAN_PLAYED && !x->handshake)
 			o = add(s, x);
-		if (o && x->skip != PLAN_NOT_CHOSEN)
+		if (o && x->kind != PLAN_DELETE)
+			o->last = x->at;
+	}
+	for (uint32_t i = 1; (x = plan_x(plan, i)) != NULL; i++) {
+		struct one *o = s->of[x->client] ? &s->ones[s->of[x->client] - 1] : NULL;
+
+		if (o && x->at >= o->begin && x->skip != PLAN_NOT_CHOSEN)
 			learn(o, x);
 	}
 	s->left_out = plan_clients(plan) - s->n;

@@ -128,6 +128,30 @@ kinds(void **state)
 	}
 }
 
+/* All of them, also those that leave when the capture ends. */
+static void
+listeners(void **state)
+{
+	struct standin *s;
+	struct mcpd_opts mo;
+	struct mcpd *m;
+	struct errmsg em;
+
+	(void)state;
+	loop = loop_new(NULL);
+	read_capture("captures/shadow-eviction-loop-rmcp0.17.0.pcap");
+	mcpd_opts_init(&mo, CHAN_SHADOW_PROMOTE);
+	mo.http.port = 0;
+	m = mcpd_new(loop, &mo, &em);
+	assert_non_null(m);
+	s = play(mcpd_url(m), "java", 0);	/* it never opens a second one */
+	assert_int_equal(standin_x(s, 0)->gets, 37);
+	standin_free(s);
+	mcpd_free(m);
+	plan_free(plan);
+	loop_free(loop);
+}
+
 static const char *answer;
 
 static void
@@ -195,6 +219,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds),
+		cmocka_unit_test(listeners),
 		cmocka_unit_test(targets),
 		cmocka_unit_test(nobody_to_stand_in_for),
 	};
