@@ -199,32 +199,57 @@ count_takeover(struct lf *s, const struct takeover *t)
 	s->last_two[1] = t->end.t;
 }
 
-/* The last accepted GET requested before that end, if it is what caused the
- * end.  A refused one in between is as good a cause: then nobody took over. */
-static void
-judge(struct lf *s, const struct ending *e)
+/* The last accepted GET, not its own, requested until `t`. */
+static struct get *
+last_get(struct lf *s, const struct ending *e, ns_t t)
 {
 	struct get *g = NULL;
-	struct takeover t;
-	ns_t later, rtt;
 
 	for (uint32_t i = 0; i < s->n_gets; i++) {
 		struct get *c = &s->gets[i];
 
-		if (c->x == e->w.x || !c->accepted || c->request.t > e->at.t + EARLY)
-			continue;
-		if (g == NULL || c->request.t > g->request.t)
+		if (c->x != e->w.x && c->accepted && c->request.t <= t &&
+		    (g == NULL || c->request.t > g->request.t))
 			g = c;
 	}
-	if (g == NULL || g->paired || g->lineage == e->w.lineage)
-		return;
-	later = g->head.t > g->request.t ? g->head.t : g->request.t;
-	rtt = g->head.t - g->request.t;
+	return g;
+}
+
+static ns_t
+later_of(const struct get *g)
+{
+	return g->head.t > g->request.t ? g->head.t : g->request.t;
+}
+
+static bool
+explains(const struct get *g, const struct ending *e)
+{
+	ns_t rtt = g->head.t - g->request.t;
+
 	rtt = rtt < 0 ? 0 : rtt > 500 * NS_MS ? 500 * NS_MS : rtt;
-	if (e->at.t > later + NEAR + 2 * rtt)
+	return !g->paired && g->lineage != e->w.lineage &&
+	    e->at.t <= later_of(g) + NEAR + 2 * rtt;
+}
+
+/* The last accepted GET requested before that end, if it is what caused the
+ * end.  A refused one in between is as good a cause: then nobody took over.
+ * One requested after it counts where none before it does: of many listeners,
+ * there is always a next one. */
+static void
+judge(struct lf *s, const struct ending *e)
+{
+	struct get *g = last_get(s, e, e->at.t + EARLY), *before;
+	struct takeover t;
+
+	if (g && g->request.t > e->at.t && g->lineage != e->w.lineage) {
+		before = last_get(s, e, e->at.t);
+		if (before && explains(before, e))
+			g = before;
+	}
+	if (g == NULL || !explains(g, e))
 		return;
 	for (uint32_t i = 0; i < s->n_gets; i++)
-		if (!s->gets[i].accepted && s->gets[i].request.t > later &&
+		if (!s->gets[i].accepted && s->gets[i].request.t > later_of(g) &&
 		    s->gets[i].request.t <= e->at.t)
 			return;
 	g->paired = true;
