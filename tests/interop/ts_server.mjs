@@ -66,7 +66,7 @@ async function begin() {
 // Once the stream is there, which is when its head is sent.
 function greeted(res, server) {
 	if (res.headersSent && res.statusCode === 200)
-		server.sendToolListChanged();
+		server.sendToolListChanged().catch(() => {});	// the session is over
 	else if (!res.headersSent && !res.destroyed)
 		setTimeout(greeted, 1, res, server);
 }
@@ -86,7 +86,7 @@ const listener = http.createServer(async (req, res) => {
 			error: { code: -32001, message: "Session not found" } }));
 		return;
 	}
-	if (greet && req.method === "GET")
+	if (greet === "greet" && req.method === "GET")
 		greeted(res, session.server);
 	await session.transport.handleRequest(req, res, json);
 });
