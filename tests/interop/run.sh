@@ -491,8 +491,8 @@ same_gets()			# same_gets WANTED SEEN
 
 # replayed PEER SERVER...: rows on stdin, played at once against that server,
 # each a session of its own.  "EXIT | FAULTS | GETS | CAPTURE OPTION...": the
-# exit status, the faults that are found, and what the GETs of the capture get;
-# "-": nothing, or with stand-ins anything.
+# exit status, the faults that are found or "-", and what the GETs of the capture
+# get or "-", anything.
 replayed()
 {
 	local peer=$1 row rows=() pids=() opt i
@@ -521,9 +521,9 @@ as_wanted()			# as_wanted PEER ROW STATUS REPORT
 	read -r faults <<<"$faults"
 	read -r gets <<<"$gets"
 	found=$(faults <"$4")
-	sent=$(gets <"$4")
+	[ "$gets" = - ] || sent=$(gets <"$4")
 	[ "$3" = "$want" ] && [ "${found:--}" = "$faults" ] &&
-	    { [ "$gets" = - ] || same_gets "$gets" "$sent"; }
+	    same_gets "$gets" "${sent:--}"
 	verdict $? "$1:$what: ${found:-no fault}${sent:+ ($sent)}, exit $3"
 	sed 's/^/# /' "$4.err"
 }
@@ -533,6 +533,8 @@ LEAP=leapfrog-rmcp0.15.0-eventsource
 BEFORE=silent-loss-make-before-break-rmcp0.17.0
 RECYCLE="recycle-with-events-rmcp1.8.0 --tool poke=emit --max-wait 1"
 UNKNOWN=03-resume-unknown-id-ts1.32
+MANY=shadow-eviction-loop-rmcp0.17.0
+LINEAR="replay-linear-rmcp0.15.0-eventsource --tool poke=emit"
 
 # Who resumes a stream that is open: it is closed, left open in silence, or the
 # resume refused.  1.25 to 1.29 do not free the place of a resumed stream.
@@ -613,6 +615,7 @@ peer_replay_go()
 peer_replay_rmcp()
 {
 	local v before="$BEFORE --tool poke=emit"
+	local many="leapfrog(shadow-eviction) shadow-pile-up(listeners)"
 	for v in $RMCP; do
 		rmcp_server "replay rmcp $v" "$v" || continue
 		case $v in
@@ -620,16 +623,24 @@ peer_replay_rmcp()
 			1 | leapfrog | 3:200 6:200 7:500 8:200 10:200 12:200 13:200 15:200 16:200 | $LEAP
 			1 | leapfrog | - | $LEAP --client eventsource
 			0 | - | 3:200/2 5:200/4 8:200/5 11:401 | $before
+			1 | leapfrog replay-loop(semantic) | - | $LINEAR
+			1 | leapfrog | - | $MANY
+			1 | leapfrog | - | $MANY --client eventsource
 		END
 		0.17.*) cat <<-END ;;
 			0 | - | 3:200 6:200 7:200 | $LEAP
 			0 | - | - | $LEAP --client eventsource
 			1 | orphaned-channel(headless) | 3:200/2 5:200/1 8:200/5 11:404 | $before
+			0 | shadow-pile-up | - | $LINEAR
+			1 | $many | - | $MANY
+			1 | $many | - | $MANY --client eventsource
 		END
 		*) cat <<-END ;;
 			0 | - | 3:200 6:200 7:200/0 | $LEAP
 			1 | empty-accept-loop(frozen-cursor) | - | $LEAP --client eventsource
 			1 | orphaned-channel(headless) | 3:200/2 5:200/1 8:200/5 11:404 | $before
+			1 | $many | - | $MANY
+			1 | $many | - | $MANY --client eventsource
 		END
 		esac >"$tmp/rows"
 		replayed "replay rmcp $v" "$D/rmcp-$v/rmcp_server" <"$tmp/rows"
