@@ -226,14 +226,52 @@ say_json(struct mini_conn *c, const char *header, const char *body)
 	mini_say(c, text);
 }
 
+/* What servers of the field call their sessions and events. */
+static const struct shape {
+	const char *sid, *id;
+} shapes[] = {
+	{ "1868a90c-1f2e-4c6b-9a7d-52e0c3b4d5f6", "0" },			/* rmcp */
+	{ "1868a90c-1f2e-4c6b-9a7d-52e0c3b4d5f7", "0/3" },
+	{ "0f8fad5b-d9cb-469f-a165-70867728950e",				/* TypeScript */
+	  "0f8fad5b-d9cb-469f-a165-70867728950f_1767225600000_k3j9x2ab" },
+	{ "0f8fad5b-d9cb-469f-a165-70867728950e", "_GET_stream_1767225600000_k3j9x2ab" },
+	{ "0f8fad5bd9cb469fa16570867728950e",					/* Python */
+	  "7c9e6679-7425-40de-944b-e07fc1f90ae7" },
+	{ "ABCDEFGHIJKLMNOPQRSTUVWX27", "ZYXWVUTSRQPONMLKJIHGFEDC72_4" },	/* Go */
+	{ "ABCDEFGHIJKLMNOPQRSTUVWX27", "_0" },
+	{ "550e8400-e29b-41d4-a716-446655440000",				/* Java */
+	  "550e8400-e29b-41d4-a716-446655440000_7c9e6679-7425-40de-944b-e07fc1f90ae7" },
+	{ "550e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716-446655440000" },
+	{ "aB3_dE6-gH9jK2mN5pQ8sT", "YUIzX2RF:Z0g5aksy:17" },			/* C# */
+	{ "mcp-session-550e8400-e29b-41d4-a716-446655440001",			/* mcp-go */
+	  "6ba7b810-9dad-11d1-80b4-00c04fd430c8" },
+	/* Cloudflare */
+	{ "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
+	  "6ba7b810-9dad-11d1-80b4-00c04fd430c8:00000000000000a1" },
+	{ "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
+	  "_GET_stream:00000000000000a1" },
+};
+static const struct shape *shape;	/* NULL: the answers are others */
+
 static void
 on_request(void *arg, struct mini_conn *c, struct str q)
 {
+	char text[400];
+
 	(void)arg;
 	(void)buf_adds(&asked, q);
 	(void)buf_adds(&asked, STR("\n--\n"));
 	if (always) {
 		mini_say(c, always);
+	} else if (shape && str_find(q, STR("\"initialize\"")) < q.n) {
+		(void)snprintf(text, sizeof text, "Mcp-Session-Id: %s\r\n", shape->sid);
+		say_json(c, text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
+		    "{\"protocolVersion\":\"2025-11-25\"}}");
+	} else if (shape && str_pre(q, STR("GET"))) {
+		(void)snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Type: "
+		    "text/event-stream\r\n\r\nid: %s\ndata\n\n", shape->id);
+		mini_say(c, text);
+		mini_end(c);
 	} else if (str_find(q, STR("\"initialize\"")) < q.n) {
 		say_json(c, "Mcp-Session-Id: live-session\r\n", "{\"jsonrpc\":\"2.0\","
 		    "\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\"}}");
@@ -471,6 +509,44 @@ nobody_comes_back(void **state)
 	buf_fini(&asked);
 }
 
+/* A capture of one server, played against another: what is sent is what that
+ * one gave, whatever both look like (reference: the servers of the field). */
+static void
+all_shapes(void **state)
+{
+	(void)state;
+	always = NULL;
+	for (size_t i = 0; i < N_ROWS(shapes) * N_ROWS(shapes); i++) {
+		const struct shape *captured = &shapes[i / N_ROWS(shapes)];
+		char want[200];
+		struct player *p;
+
+		shape = &shapes[i % N_ROWS(shapes)];
+		plan_free(plan);
+		plan = plan_new();
+		plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
+		plan_response(plan, 1, T(1), 200, 0, 0);
+		plan_ended(plan, 1, T(1));
+		plan_request(plan, 2, T(2), "GET", NULL, NULL, NULL, NULL);
+		plan_response(plan, 2, T(3), 200, 2, 0);
+		plan_sse(plan, 2, 2, T(3), captured->id);
+		plan_ended(plan, 2, T(4));
+		plan_request(plan, 3, T(5), "GET", NULL, NULL, captured->id, NULL);
+		plan_response(plan, 3, T(6), 200, 3, 2);
+		plan_ended(plan, 3, T(7));
+		plan_make(plan, NULL);
+		p = play(serve());
+		(void)snprintf(want, sizeof want, "Mcp-Session-Id: %s\r\n", shape->sid);
+		assert_true(was_asked(want));
+		(void)snprintf(want, sizeof want, "Last-Event-ID: %s\r\n", shape->id);
+		assert_true(was_asked(want));
+		player_free(p);
+		mini_fini(&srv);
+		buf_fini(&asked);
+	}
+	shape = NULL;
+}
+
 /* In the capture one id came, and the listener kept it; here another comes. */
 static void
 ids_that_came_since(void **state)
@@ -670,6 +746,7 @@ main(void)
 		TEST(no_id_is_given),
 		TEST(nobody_comes_back),
 		TEST(ids_that_came_since),
+		TEST(all_shapes),
 		TEST(pauses_are_cut),
 		cmocka_unit_test(bad_targets),
 		TEST(nobody_there),
