@@ -157,10 +157,10 @@ set_limit(struct run *r, const char *arg)
 	return STATUS_USAGE;
 }
 
-/* The fault, and under the expression the column of it. */
 static int
-set(struct run *r, int id, const char *arg)
+set(void *run, int id, const char *arg)
 {
+	struct run *r = run;
 	uint64_t n;
 
 	switch (id) {
@@ -558,25 +558,19 @@ static int
 run_analyze(const struct command *cmd, int argc, char **argv)
 {
 	struct run r = { .cmd = cmd, .fail = true, .fail_on = SEV_ERROR };
-	const char *arg;
-	int id, operand, rc = 0;
+	int operand, rc;
 
 	limits_init(&r.pipe.limits);
-	while (rc == 0 && (id = opts_next(cmd, argc, argv, &arg, &operand)) != OPT_END) {
-		if (id == OPT_DONE)
-			goto out;
-		rc = id == OPT_BAD ? STATUS_USAGE : set(&r, id, arg);
-	}
+	rc = opts_each(cmd, argc, argv, set, &r, &operand);
 	for (; rc == 0 && operand < argc; operand++)
 		add_file(&r, argv[operand]);
 	if (rc == 0)
 		rc = start(&r);
-out:
 	known_fini(&r.known);
 	where_free(r.where);
 	gate_fini(&r.gate);
 	free(r.files);
-	return rc;
+	return rc == OPT_DONE ? STATUS_CLEAN : rc;
 }
 
 const struct command cmd_analyze = {

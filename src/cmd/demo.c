@@ -204,46 +204,40 @@ show(enum chan_policy policy, unsigned seconds, const char *dir)
 	return rc;
 }
 
+struct wish {
+	int policy;		/* an enum chan_policy; -1: the whole story */
+	unsigned seconds;
+	const char *keep;	/* a folder, or NULL */
+};
+
 static int
-parse(const struct command *cmd, int argc, char **argv, int *policy, unsigned *seconds,
-    const char **keep)
+set(void *wish, int id, const char *arg)
 {
-	const char *arg;
-	int operand = 1, id;
+	struct wish *w = wish;
 	uint64_t n;
 
-	while ((id = opts_next(cmd, argc, argv, &arg, &operand)) != OPT_END) {
-		switch (id) {
-		case OPT_BAD:
+	switch (id) {
+	case O_POLICY:
+		for (w->policy = 0; w->policy < CHAN_N_POLICIES; ++w->policy)
+			if (strcmp(arg, chan_policy_names[w->policy]) == 0)
+				break;
+		if (w->policy == CHAN_N_POLICIES) {
+			complain("mcpdiag demo: --policy %s: no such policy; "
+			    "`mcpdiag serve --list` has them", arg);
 			return STATUS_USAGE;
-		case OPT_DONE:
-			return -1;
-		case O_POLICY:
-			for (*policy = 0; *policy < CHAN_N_POLICIES; ++*policy)
-				if (strcmp(arg, chan_policy_names[*policy]) == 0)
-					break;
-			if (*policy == CHAN_N_POLICIES) {
-				complain("mcpdiag demo: --policy %s: no such policy; "
-				    "`mcpdiag serve --list` has them", arg);
-				return STATUS_USAGE;
-			}
-			break;
-		case O_SECONDS:
-			if (!str_u64(str_c(arg), &n) || n == 0 || n > MAX_SECONDS) {
-				complain("mcpdiag demo: --duration %s: give seconds, "
-				    "1 to %d", arg, MAX_SECONDS);
-				return STATUS_USAGE;
-			}
-			*seconds = (unsigned)n;
-			break;
-		case O_KEEP:
-			*keep = arg;
-			break;
 		}
-	}
-	if (operand < argc) {
-		complain("mcpdiag demo: %s: takes no operands", argv[operand]);
-		return STATUS_USAGE;
+		break;
+	case O_SECONDS:
+		if (!str_u64(str_c(arg), &n) || n == 0 || n > MAX_SECONDS) {
+			complain("mcpdiag demo: --duration %s: give seconds, 1 to %d", arg,
+			    MAX_SECONDS);
+			return STATUS_USAGE;
+		}
+		w->seconds = (unsigned)n;
+		break;
+	case O_KEEP:
+		w->keep = arg;
+		break;
 	}
 	return 0;
 }
@@ -253,27 +247,31 @@ run(const struct command *cmd, int argc, char **argv)
 {
 	static const enum chan_policy story[] = { CHAN_REPLACE, CHAN_SHADOW_PROMOTE };
 	char temp[] = "/tmp/mcpdiag-demo-XXXXXX", path[sizeof temp + 64];
-	const char *keep = NULL, *dir;
-	unsigned seconds = DEFAULT_SECONDS;
-	int policy = -1, rc, rc2;
+	struct wish w = { .policy = -1, .seconds = DEFAULT_SECONDS };
+	const char *dir;
+	int operand, rc, rc2;
 
-	rc = parse(cmd, argc, argv, &policy, &seconds, &keep);
+	rc = opts_each(cmd, argc, argv, set, &w, &operand);
 	if (rc != 0)
-		return rc < 0 ? STATUS_CLEAN : rc;
-	dir = keep ? keep : mkdtemp(temp);
+		return rc == OPT_DONE ? STATUS_CLEAN : rc;
+	if (operand < argc) {
+		complain("mcpdiag demo: %s: takes no operands", argv[operand]);
+		return STATUS_USAGE;
+	}
+	dir = w.keep ? w.keep : mkdtemp(temp);
 	if (dir == NULL) {
 		complain("mcpdiag demo: %s: %s; --keep DIR names another place", temp,
 		    strerror(errno));
 		return STATUS_ENVIRONMENT;
 	}
-	rc = show(policy >= 0 ? (enum chan_policy)policy : story[0], seconds, dir);
-	if (policy < 0 && rc <= STATUS_FOUND) {
-		rc2 = show(story[1], seconds, dir);
+	rc = show(w.policy >= 0 ? (enum chan_policy)w.policy : story[0], w.seconds, dir);
+	if (w.policy < 0 && rc <= STATUS_FOUND) {
+		rc2 = show(story[1], w.seconds, dir);
 		/* The story is right when the fault was found, and only there. */
 		rc = rc2 > STATUS_FOUND ? rc2 :
 		    rc == STATUS_FOUND && rc2 == STATUS_CLEAN ? STATUS_CLEAN : STATUS_FOUND;
 	}
-	if (keep == NULL) {
+	if (w.keep == NULL) {
 		for (int i = 0; i < CHAN_N_POLICIES; i++) {
 			(void)snprintf(path, sizeof path, "%s/demo-%s.pcapng", dir,
 			    chan_policy_names[i]);

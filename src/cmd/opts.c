@@ -242,6 +242,21 @@ opts_next(const struct command *cmd, int argc, char **argv, const char **arg,
 	return c;
 }
 
+int
+opts_each(const struct command *cmd, int argc, char **argv, opts_fn *take, void *run,
+    int *operand)
+{
+	const char *arg;
+	int id, rc;
+
+	while ((id = opts_next(cmd, argc, argv, &arg, operand)) != OPT_END) {
+		rc = id == OPT_BAD ? STATUS_USAGE : id == OPT_DONE ? id : take(run, id, arg);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
 void
 opts_help(const struct command *cmd, FILE *to)
 {

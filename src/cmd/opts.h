@@ -26,6 +26,13 @@ enum opt_id {
  * after OPT_END the operands start at *operand. */
 int opts_next(const struct command *, int argc, char **argv, const char **arg,
     int *operand);
+/* Takes one option: 0, or what opts_each() is to return. */
+typedef int opts_fn(void *run, int id, const char *arg);
+/* All options, one after the other, until `take` returns other than 0: that, or
+ * STATUS_USAGE, or OPT_DONE, which is a good end.  0: they are taken, and the
+ * operands start at *operand. */
+int opts_each(const struct command *, int argc, char **argv, opts_fn *take, void *run,
+    int *operand);
 /* Before the second command line that a process reads. */
 void opts_restart(void);
 void opts_help(const struct command *, FILE *);

@@ -22,8 +22,8 @@
 #define CROWD "listeners"	/* its name among the scenarios */
 
 enum {
-	O_EMIT_TOOL = OPT_OWN, O_IDLE, O_ONLY, O_CLIENT, O_LISTENERS, O_DURATION, O_WRITE, O_FORMAT, O_OUTPUT, O_FAIL_ON,
-	O_COLOR, O_LIST_SCENARIOS,
+	O_EMIT_TOOL = OPT_OWN, O_IDLE, O_ONLY, O_CLIENT, O_LISTENERS, O_DURATION, O_WRITE,
+	O_FORMAT, O_OUTPUT, O_FAIL_ON, O_COLOR, O_LIST_SCENARIOS,
 };
 
 static const struct opt options[] = {
@@ -214,12 +214,16 @@ set_fail_on(struct run *r, const char *arg)
 }
 
 static int
-set(struct run *r, int id, const char *arg)
+set(void *run, int id, const char *arg)
 {
+	struct run *r = run;
 	uint64_t n = 0;
 	int rc = 0;
 
 	switch (id) {
+	case O_LIST_SCENARIOS:
+		list();
+		return OPT_DONE;
 	case O_EMIT_TOOL:
 		return set_tool(r, arg);
 	case O_IDLE:
@@ -259,22 +263,10 @@ set(struct run *r, int id, const char *arg)
 static int
 parse(struct run *r, int argc, char **argv)
 {
-	const char *arg;
-	int operand = 1, id, rc = 0;
+	int operand, rc = opts_each(r->cmd, argc, argv, set, r, &operand);
 
-	while ((id = opts_next(r->cmd, argc, argv, &arg, &operand)) != OPT_END) {
-		if (id == OPT_BAD)
-			return STATUS_USAGE;
-		if (id == OPT_DONE)
-			return -1;
-		if (id == O_LIST_SCENARIOS) {
-			list();
-			return -1;
-		}
-		rc = set(r, id, arg);
-		if (rc != 0)
-			return rc;
-	}
+	if (rc != 0)
+		return rc;
 	if (argc - operand != 1) {
 		complain("mcpdiag probe: give one URL, that of the MCP endpoint: "
 		    "http://127.0.0.1:3000/mcp");
@@ -490,7 +482,7 @@ run(const struct command *cmd, int argc, char **argv)
 		rc = probe(&r);
 	target_fini(&r.target);
 	free(r.tool);
-	return rc < 0 ? STATUS_CLEAN : rc;
+	return rc == OPT_DONE ? STATUS_CLEAN : rc;
 }
 
 const struct command cmd_probe = {

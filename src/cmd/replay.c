@@ -1,10 +1,8 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "cmd.h"
 #include "complain.h"
@@ -186,8 +184,9 @@ set_number(struct run *r, int id, const char *arg)
 }
 
 static int
-set(struct run *r, int id, const char *arg)
+set(void *run, int id, const char *arg)
 {
+	struct run *r = run;
 	static const char *const formats[] = { "text", "json", NULL };
 	struct errmsg em;
 	int i = 0, rc = 0;
@@ -616,23 +615,17 @@ static int
 run_replay(const struct command *cmd, int argc, char **argv)
 {
 	struct run r = { .cmd = cmd, .fail = true, .fail_on = SEV_ERROR, .sessions = 1 };
-	const char *arg;
-	int id, operand, rc = 0;
+	int operand, rc;
 
 	limits_init(&r.pipe.limits);
 	player_opts_init(&r.player);
 	target_init(&r.target);
 	r.plan = plan_new();
-	while (rc == 0 && (id = opts_next(cmd, argc, argv, &arg, &operand)) != OPT_END) {
-		if (id == OPT_DONE)
-			goto out;
-		rc = id == OPT_BAD ? STATUS_USAGE : set(&r, id, arg);
-	}
+	rc = opts_each(cmd, argc, argv, set, &r, &operand);
 	if (rc == 0)
 		rc = set_operands(&r, argv + operand, argc - operand);
 	if (rc == 0)
 		rc = start(&r);
-out:
 	known_fini(&r.known);
 	expect_fini(&r.expect);
 	pipeline_free(r.captured);
@@ -640,7 +633,7 @@ out:
 	where_free(r.where);
 	target_fini(&r.target);
 	free(r.files);
-	return rc;
+	return rc == OPT_DONE ? STATUS_CLEAN : rc;
 }
 
 const struct command cmd_replay = {

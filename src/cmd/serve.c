@@ -194,13 +194,17 @@ set_emit(struct run *r, struct str arg)
 }
 
 static int
-set(struct run *r, int id, const char *arg)
+set(void *run, int id, const char *arg)
 {
+	struct run *r = run;
 	const char *word;
 	uint64_t n = 0;
 	int rc = 0;
 
 	switch (id) {
+	case O_LIST:
+		list();
+		return OPT_DONE;
 	case O_PORT:
 		rc = value_number("serve", "--port", arg, 0, UINT16_MAX, &n);
 		r->o.http.port = (uint16_t)n;
@@ -262,22 +266,10 @@ set(struct run *r, int id, const char *arg)
 static int
 parse(struct run *r, int argc, char **argv)
 {
-	const char *arg;
-	int operand = 1, id, rc = 0;
+	int operand, rc = opts_each(r->cmd, argc, argv, set, r, &operand);
 
-	while ((id = opts_next(r->cmd, argc, argv, &arg, &operand)) != OPT_END) {
-		if (id == OPT_BAD)
-			return STATUS_USAGE;
-		if (id == OPT_DONE)
-			return -1;
-		if (id == O_LIST) {
-			list();
-			return -1;
-		}
-		rc = set(r, id, arg);
-		if (rc != 0)
-			return rc;
-	}
+	if (rc != 0)
+		return rc;
 	if (operand < argc) {
 		complain("mcpdiag serve: %s: takes no operands; --port N chooses the port",
 		    argv[operand]);
@@ -518,7 +510,7 @@ run(const struct command *cmd, int argc, char **argv)
 	loop_free(r.loop);
 out:
 	free(r.hosts);
-	return rc < 0 ? STATUS_CLEAN : rc;
+	return rc == OPT_DONE ? STATUS_CLEAN : rc;
 }
 
 const struct command cmd_serve = {

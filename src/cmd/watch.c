@@ -128,8 +128,9 @@ set_speed(struct run *r, const char *arg)
 }
 
 static int
-set(struct run *r, int id, const char *arg)
+set(void *run, int id, const char *arg)
 {
+	struct run *r = run;
 	struct errmsg em;
 	uint64_t n = 0;
 	int rc = 0;
@@ -140,7 +141,7 @@ set(struct run *r, int id, const char *arg)
 		break;
 	case O_LIST:
 		rc = interfaces_list();
-		return rc ? rc : -1;
+		return rc ? rc : OPT_DONE;
 	case O_READ:
 		r->read = arg;
 		break;
@@ -228,18 +229,10 @@ take_words(struct run *r, int argc, char **argv, int from)
 static int
 parse(struct run *r, int argc, char **argv)
 {
-	const char *arg;
-	int operand = 1, id, rc;
+	int operand, rc = opts_each(r->cmd, argc, argv, set, r, &operand);
 
-	while ((id = opts_next(r->cmd, argc, argv, &arg, &operand)) != OPT_END) {
-		if (id == OPT_BAD)
-			return STATUS_USAGE;
-		if (id == OPT_DONE)
-			return -1;
-		rc = set(r, id, arg);
-		if (rc != 0)
-			return rc;
-	}
+	if (rc != 0)
+		return rc;
 	if ((r->follow || r->speed) && (r->read == NULL || strcmp(r->read, "-") == 0))
 		return usage(r->follow ? "--follow" : "--speed", r->read ? "with -r -" :
 		    "without --read", "-r names the file; a pipe is read as it comes");
@@ -761,7 +754,7 @@ run(const struct command *cmd, int argc, char **argv)
 		(void)signal(sig, SIG_DFL);
 		(void)raise(sig);
 	}
-	return rc < 0 ? STATUS_CLEAN : rc;
+	return rc == OPT_DONE ? STATUS_CLEAN : rc;
 }
 
 const struct command cmd_watch = {

@@ -129,6 +129,60 @@ every_row(void **state)
 	}
 }
 
+struct taken {
+	int ids[4];
+	unsigned n, stop_at;
+};
+
+static int
+take(void *run, int id, const char *arg)
+{
+	struct taken *t = run;
+
+	(void)arg;
+	assert_true(t->n < 4);
+	t->ids[t->n++] = id;
+	return t->n == t->stop_at ? 77 : 0;
+}
+
+/* Each in its turn, up to the first that is not taken. */
+static void
+each_is_taken(void **state)
+{
+	static const struct {
+		const char *args[4];
+		unsigned stop_at;
+		int rc;
+		unsigned n;
+	} calls[] = {
+		{ { "-q", "-r", "x", "file" }, 0, 0, 2 },
+		{ { "-q", "-q", "-q", "-q" }, 3, 77, 3 },
+		{ { "-q", "--nope", "-q", "-q" }, 0, STATUS_USAGE, 1 },
+		{ { "-q", "--help", "-q", "-q" }, 0, OPT_DONE, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		char words[5][8] = { "test" }, *argv[6] = { words[0] };
+		struct taken t = { .stop_at = calls[i].stop_at };
+		struct caught c;
+		int operand = 0, rc;
+
+		for (int k = 1; k < 5; k++) {
+			(void)snprintf(words[k], sizeof words[k], "%s", calls[i].args[k - 1]);
+			argv[k] = words[k];
+		}
+		optind = 0;
+		begin(&c);
+		rc = opts_each(&cmd, 5, argv, take, &t, &operand);
+		end(&c);
+		assert_int_equal(rc, calls[i].rc);
+		assert_int_equal(t.n, calls[i].n);
+		if (rc == 0)
+			assert_string_equal(argv[operand], "file");
+	}
+}
+
 static void
 help_and_list_follow_the_table(void **state)
 {
@@ -177,6 +231,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row),
+		cmocka_unit_test(each_is_taken),
 		cmocka_unit_test(help_and_list_follow_the_table),
 		cmocka_unit_test(nearest_words),
 	};
