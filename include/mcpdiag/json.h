@@ -44,7 +44,7 @@ enum json_flaw {
 	JSON_SURROGATE = 16,	/* a lone surrogate escape */
 };
 
-struct json_cb {
+struct json_cb {			/* each may be NULL */
 	/* A message object (or a non-object element) begins. */
 	void (*begin)(void *arg, enum json_kind);
 	void (*value)(void *arg, const struct json_value *);

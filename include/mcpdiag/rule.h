@@ -43,6 +43,8 @@ struct rule {
 
 /* All of them, NULL-terminated. */
 extern const struct rule *const rules_table[];
+/* That of a name, or NULL. */
+const struct rule *rule_find(const char *name);
 
 /* Facts that several rules look at, kept once: no verdict lives in them.  The
  * engine makes one of each kind for the first rule that asks, shows it each

@@ -38,20 +38,6 @@ struct outline {
 };
 
 static void
-no_message(void *arg, enum json_kind kind)
-{
-	(void)arg;
-	(void)kind;
-}
-
-static void
-no_end(void *arg, unsigned flaws)
-{
-	(void)arg;
-	(void)flaws;
-}
-
-static void
 outline_value(void *arg, const struct json_value *v)
 {
 	struct outline *o = arg;
@@ -71,7 +57,7 @@ static const char *const lists[N_DOCUMENTS] = {
 static enum document
 outline(struct str text, struct outline *o)
 {
-	static const struct json_cb cb = { no_message, outline_value, no_end };
+	static const struct json_cb cb = { .value = outline_value };
 	struct json *j = json_new(&cb, o, lists, N_DOCUMENTS, 64, sizeof o->schema);
 	int rc = 0;
 
@@ -152,10 +138,9 @@ is(const char *text, const char *word)
 static bool
 remark(const char *detector, enum severity severity)
 {
-	for (size_t i = 0; rules_table[i]; i++)
-		if (strcmp(rules_table[i]->name, detector) == 0)
-			return rules_table[i]->remark && severity < SEV_ERROR;
-	return false;
+	const struct rule *rule = rule_find(detector);
+
+	return rule && rule->remark && severity < SEV_ERROR;
 }
 
 /* Whether it asks for, or allows, anything. */

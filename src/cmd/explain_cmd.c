@@ -65,15 +65,6 @@ picture(const char *wire)
 	}
 }
 
-static const struct rule *
-rule_of(const char *name)
-{
-	for (size_t i = 0; rules_table[i]; i++)
-		if (strcmp(rules_table[i]->name, name) == 0)
-			return rules_table[i];
-	return NULL;
-}
-
 static void
 list(void)
 {
@@ -85,7 +76,7 @@ list(void)
 static void
 explain(const struct explain *e)
 {
-	const struct rule *r = rule_of(e->detector);
+	const struct rule *r = rule_find(e->detector);
 
 	printf("%s: %s\n\n", e->detector, r ? r->summary :
 	    "not looked for by this version");

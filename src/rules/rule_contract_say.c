@@ -168,10 +168,7 @@ ct_unless_told(enum ct_rule rule, enum severity severity)
 {
 	const char *by = rows[rule].told_by;
 
-	for (uint32_t i = 0; by && rules_table[i]; i++)
-		if (strcmp(rules_table[i]->name, by) == 0)
-			return SEV_INFO;
-	return severity;
+	return by && rule_find(by) ? SEV_INFO : severity;
 }
 
 static struct hit *

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "mcpdiag/rule.h"
 
 extern const struct rule rule_leapfrog, rule_orphan, rule_replay, rule_empty,
@@ -40,3 +42,12 @@ const struct rule *const rules_table[] = {
 	&rule_wrong,
 	NULL,
 };
+
+const struct rule *
+rule_find(const char *name)
+{
+	for (size_t i = 0; rules_table[i]; i++)
+		if (strcmp(rules_table[i]->name, name) == 0)
+			return rules_table[i];
+	return NULL;
+}
