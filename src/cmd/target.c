@@ -1,7 +1,6 @@
 #include "target.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,25 +42,15 @@ add_header(struct target *t, const char *command, struct str line)
 static int
 read_file(struct buf *b, const char *command, const char *path)
 {
-	FILE *f = fopen(path, "re");
-	char piece[4096];
-	size_t n;
-	int rc = 0;
+	int err;
 
 	buf_init(b, FILE_MAX);
-	if (f == NULL) {
-		complain("mcpdiag %s: %s: %s", command, path, strerror(errno));
-		return STATUS_USAGE;
-	}
-	while (rc == 0 && (n = fread(piece, 1, sizeof piece, f)) > 0)
-		rc = buf_add(b, piece, n);
-	if (rc != 0 || ferror(f)) {
-		complain("mcpdiag %s: %s: %s", command, path, rc ? "is too long" :
-		    "cannot be read");
-		rc = STATUS_USAGE;
-	}
-	(void)fclose(f);
-	return rc;
+	err = value_text(path, b);
+	if (err == 0)
+		return 0;
+	complain("mcpdiag %s: %s: %s", command, path, err == EFBIG ? "is too long" :
+	    strerror(err));
+	return STATUS_USAGE;
 }
 
 /* The first line of s, which loses it. */
@@ -106,7 +95,7 @@ add_token(struct target *t, const char *command, struct str token)
 	int rc = 0;
 
 	token = str_trim(token);
-	buf_init(&b, FILE_MAX);
+	buf_init(&b, FILE_MAX + 64);
 	(void)buf_adds(&b, STR("Authorization: Bearer "));
 	(void)buf_adds(&b, token);
 	for (size_t i = 0; i < token.n; i++)

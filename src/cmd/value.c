@@ -95,26 +95,32 @@ value_where(const char *command, const char *value, struct where **out)
 }
 
 int
-value_file(const char *option, const char *path, struct buf *text)
+value_text(const char *path, struct buf *text)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : 1;
-	char *room;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = fd < 0 ? errno : 0;
+	ssize_t n = 1;
 
-	while (n > 0) {
-		room = buf_room(text, 4096);
-		if (room == NULL) {
-			errno = EFBIG;
-			n = -1;
-			break;
-		}
-		n = read(fd, room, 4096);
-		if (n > 0)
-			text->n += (size_t)n;
+	while (err == 0 && n > 0) {
+		char piece[4096];
+
+		n = read(fd, piece, sizeof piece);
+		if (n < 0)
+			err = errno;
+		else if (buf_add(text, piece, (size_t)n) != 0)
+			err = EFBIG;
 	}
-	if (n < 0)
-		complain("mcpdiag: %s %s: %s", option, path, strerror(errno));
 	if (fd >= 0)
 		(void)close(fd);
-	return n < 0 ? STATUS_INPUT : 0;
+	return err;
+}
+
+int
+value_file(const char *option, const char *path, struct buf *text)
+{
+	int err = value_text(path, text);
+
+	if (err == 0)
+		return 0;
+	complain("mcpdiag: %s %s: %s", option, path, strerror(err));
+	return STATUS_INPUT;
 }

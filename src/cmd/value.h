@@ -23,8 +23,9 @@ int value_color(const char *command, const char *value, const char **when);
  * what is wrong with it. */
 int value_where(const char *command, const char *value, struct where **out);
 
-/* The text of a file that an option names, up to what the buffer may hold.  0, or
- * STATUS_INPUT with a message. */
+/* Adds the text of a file: 0, or an errno; EFBIG: the buffer may not hold it. */
+int value_text(const char *path, struct buf *);
+/* The same of a file that an option names.  0, or STATUS_INPUT with a message. */
 int value_file(const char *option, const char *path, struct buf *);
 
 #endif
