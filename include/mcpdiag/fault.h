@@ -104,8 +104,8 @@ struct fault_row {
 
 /* Row i of the table; false past the end. */
 bool fault_row(unsigned i, struct fault_row *);
-/* "NAME" or "NAME=VALUE", seconds with up to three decimals; -E_USAGE and a sentence when there is no such fault,
- * or the value is none. */
+/* "NAME" or "NAME=VALUE", seconds with up to three decimals; -E_USAGE and a
+ * sentence when there is no such fault, or the value is none. */
 int fault_set(struct faults *, struct str, struct errmsg *);
 
 /* The value of one that has SECONDS. */

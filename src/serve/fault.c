@@ -25,7 +25,7 @@ fault_set(struct faults *f, struct str s, struct errmsg *em)
 	struct str name = eq == SIZE_MAX ? s : str_of(s.p, eq), value = STR_NONE;
 	unsigned k = 0;
 	bool timed;
-	uint64_t v;
+	uint64_t v, unit;
 
 	if (eq != SIZE_MAX)
 		value = str_of(s.p + eq + 1, s.n - eq - 1);
@@ -36,8 +36,9 @@ fault_set(struct faults *f, struct str s, struct errmsg *em)
 	if (value.p && rows[k].value == NULL)
 		return err_set(em, E_USAGE, "%s takes no value", rows[k].name);
 	timed = rows[k].value && str_eq(str_c(rows[k].value), STR("SECONDS"));
-	v = rows[k].def * (timed ? UINT64_C(1000) : 1);
-	if (value.p && (!(timed ? str_milli : str_u64)(value, &v) || v > 1000000000))
+	unit = timed ? 1000 : 1;
+	v = rows[k].def * unit;
+	if (value.p && (!(timed ? str_milli : str_u64)(value, &v) || v > 1000000 * unit))
 		return err_set(em, E_USAGE, "%s=%s wants a number", rows[k].name,
 		    rows[k].value);
 	if (k == FAULT_REFUSE_GET && (v < 400 || v > 599) && v != 204)

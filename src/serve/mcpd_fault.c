@@ -7,6 +7,8 @@ fault_wedged(const struct mcpd *m)
 {
 	const struct xchg *y;
 
+	if (!has_fault(m, FAULT_WEDGE))
+		return false;
 	DL_FOREACH(m->streams, y)
 		if (y->get && hreq_unsent(y->req) > 0)
 			return true;
@@ -24,7 +26,7 @@ fault_holds(const struct xchg *x)
 		DL_FOREACH2(x->s->streams, y, snext)
 			if (y->get && y->open)
 				return true;
-	return has_fault(x->m, FAULT_WEDGE) && fault_wedged(x->m);
+	return fault_wedged(x->m);
 }
 
 bool

@@ -461,7 +461,7 @@ out_tick(void *arg)
 	if (m->streams && m->streams->due < next)
 		next = m->streams->due;
 	/* Nobody tells when a client reads on. */
-	if (has_fault(m, FAULT_WEDGE) && fault_wedged(m) && next - now > WEDGE_LOOK)
+	if (fault_wedged(m) && next - now > WEDGE_LOOK)
 		next = now + WEDGE_LOOK;
 	if (next != INT64_MAX)
 		loop_timer_set(m->tick, next - now);

@@ -266,8 +266,9 @@ void out_release(struct mcpd *);
 
 /* ---- mcpd_fault.c ---- */
 
+/* FAULT_WEDGE, and a GET is not read. */
+bool fault_wedged(const struct mcpd *);
 /* Whether the answer of x has to wait until a GET stream ends. */
-bool fault_wedged(const struct mcpd *);	/* FAULT_WEDGE: a GET is not read */
 bool fault_holds(const struct xchg *x);
 /* FAULT_REFUSE_TOKEN: the request has been answered. */
 bool fault_challenges(struct session *, struct hreq *);

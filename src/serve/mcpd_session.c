@@ -315,6 +315,7 @@ xchg_gone(struct xchg *x, enum http_gone why)
 	struct session *s = x->s;
 	struct mcpd *m = x->m;
 	struct listen *l, *next;
+	ns_t stale = fault_time(&m->o.faults, FAULT_STALE_SLOT);
 	bool legacy = s && s->legacy_stream == x, get;
 	uint32_t unsent = out_unsent(x);
 	uint32_t id = x->id;
@@ -323,8 +324,7 @@ xchg_gone(struct xchg *x, enum http_gone why)
 	log_end(m, x->req, why == HTTP_GONE_SLOW || why == HTTP_GONE_SHUTDOWN ?
 	    EV_TRUNCATED : EV_CLIENT);
 	if (s && s->slot_taken && a == NULL)
-		s->slot_free = fault_time(&m->o.faults, FAULT_STALE_SLOT) == 0 ? INT64_MAX :
-		    loop_mono(m->loop) + fault_time(&m->o.faults, FAULT_STALE_SLOT);
+		s->slot_free = stale > 0 ? loop_mono(m->loop) + stale : INT64_MAX;
 	if (a && a->how != ANSWER_CHANNEL)
 		a->how = ANSWER_LOST;
 	DL_FOREACH_SAFE(m->listens, l, next)

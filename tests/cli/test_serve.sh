@@ -27,6 +27,7 @@ says "keepalive" 2 'from 0 to 86400' serve --keepalive x
 says "keepalive of microseconds" 2 'such as 0.5' serve --keepalive 0.0005
 says "emit" 2 'from 0 to 86400' serve --emit x3
 says "emit never" 2 'how many times' serve --emit 1x0
+says "a fault of weeks" 2 'wants a number' serve --fault idle-cut=1000000.001
 says "a fault with a comma" 2 'wants a number' serve --fault idle-cut=0,5
 says "cap" 2 'from 0 to 1000' serve --cap 1001
 says "session errors" 2 'it is 401 or 404' serve --session-errors 403
