@@ -46,17 +46,6 @@ get(struct act *a, unsigned n, struct str cursor, unsigned flags)
 	free(copy);
 }
 
-/* A request of the session that OP_OTHER began. */
-static void
-ask_other(struct act *a, unsigned n, const char *method, const char *rpc_method)
-{
-	struct buf own = a->session;
-
-	a->session = a->other;
-	ask(a, n, method, rpc_method, STR_NONE, STR_NONE, ASK_SESSION);
-	a->session = own;
-}
-
 static void
 initialize(struct act *a, unsigned n, unsigned flags)
 {
@@ -133,6 +122,30 @@ limit(const struct act *a, enum op op)
 	return o->answer;
 }
 
+/* Steps that are one request, always the same. */
+static const struct plain {
+	const char *method, *rpc_method;
+	unsigned flags;
+} plain[] = {
+	[OP_POST] = { "POST", "tools/list", ASK_SESSION },
+	[OP_POST_CUT] = { "POST", "tools/list", ASK_SESSION },
+	[OP_PING] = { "POST", "ping", ASK_SESSION },
+	[OP_DELETE] = { "DELETE", NULL, ASK_SESSION },
+	[OP_DISCOVER] = { "POST", "server/discover", ASK_MODERN },
+	[OP_MODERN_GET] = { "GET", NULL, ASK_MODERN },
+	[OP_MISMATCH] = { "POST", "tools/list", ASK_MODERN | ASK_MISMATCH },
+	[OP_SSE_ONLY] = { "GET", NULL, 0 },
+	[OP_OTHER_PING] = { "POST", "ping", ASK_SESSION | ASK_OTHER },
+};
+
+static void
+ask_plainly(struct act *a, const struct step *st)
+{
+	const struct plain *p = &plain[st->op];
+
+	ask(a, st->stream, p->method, p->rpc_method, STR_NONE, STR_NONE, p->flags);
+}
+
 static void
 begin(struct act *a)
 {
@@ -150,7 +163,7 @@ begin(struct act *a)
 		break;
 	case OP_OTHER_PING:
 		if (a->other.n > 0)
-			ask_other(a, st->stream, "POST", "ping");
+			ask_plainly(a, st);
 		break;
 	case OP_GET:
 		get(a, st->stream, cursor_of(a, st), 0);
@@ -167,14 +180,9 @@ begin(struct act *a)
 	case OP_READ:
 		slow_read(a);
 		break;
-	case OP_POST: case OP_POST_CUT:
-		ask(a, st->stream, "POST", "tools/list", STR_NONE, STR_NONE, ASK_SESSION);
-		break;
-	case OP_PING:
-		ask(a, st->stream, "POST", "ping", STR_NONE, STR_NONE, ASK_SESSION);
-		break;
-	case OP_DELETE:
-		ask(a, st->stream, "DELETE", NULL, STR_NONE, STR_NONE, ASK_SESSION);
+	case OP_POST: case OP_POST_CUT: case OP_PING: case OP_DELETE:
+	case OP_DISCOVER: case OP_MODERN_GET: case OP_MISMATCH:
+		ask_plainly(a, st);
 		break;
 	case OP_DROP:
 		ask_drop(a, st->stream);
@@ -187,22 +195,12 @@ begin(struct act *a)
 		buf_clear(&a->session);
 		(void)buf_adds(&a->session, STR(NO_SUCH_SESSION));
 		break;
-	case OP_DISCOVER:
-		ask(a, st->stream, "POST", "server/discover", STR_NONE, STR_NONE, ASK_MODERN);
-		break;
-	case OP_MODERN_GET:
-		ask(a, st->stream, "GET", NULL, STR_NONE, STR_NONE, ASK_MODERN);
-		break;
 	case OP_LISTEN:
 		listen_to(a, st->stream);
 		break;
-	case OP_MISMATCH:
-		ask(a, st->stream, "POST", "tools/list", STR_NONE, STR_NONE,
-		    ASK_MODERN | ASK_MISMATCH);
-		break;
 	case OP_SSE_ONLY:
 		if (!v->legacy && !v->modern)
-			ask(a, st->stream, "GET", NULL, STR_NONE, STR_NONE, 0);
+			ask_plainly(a, st);
 		break;
 	case OP_IDLE:
 		/* Those at the opening keep nothing alive. */
@@ -437,7 +435,7 @@ leave(struct act *a)
 		(void)buf_adds(&a->session, buf_str(&a->real));
 	}
 	if (a->other.n > 0 && !a->probe->stopping)
-		ask_other(a, PROBE_X, "DELETE", NULL);
+		ask(a, PROBE_X, "DELETE", NULL, STR_NONE, STR_NONE, ASK_SESSION | ASK_OTHER);
 	if (a->session.n > 0 && a->script->id != PROBE_DELETE && !a->probe->stopping) {
 		ask(a, SPARE, "DELETE", NULL, STR_NONE, STR_NONE, ASK_SESSION);
 		loop_timer_set(a->timer, BYE);

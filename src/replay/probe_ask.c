@@ -84,7 +84,7 @@ put_lines(struct act *a, struct str *lines, bool body, struct str cursor, unsign
 	if (flags & ASK_MODERN)
 		add(o, lines, &n, STR("MCP-Protocol-Version: " MODERN));
 	if (flags & ASK_SESSION) {
-		add(o, lines, &n, buf_str(&a->session));
+		add(o, lines, &n, buf_str(flags & ASK_OTHER ? &a->other : &a->session));
 		add(o, lines, &n, buf_str(&a->version));
 	}
 	add(o, lines, &n, cursor);
@@ -412,7 +412,7 @@ ask(struct act *a, unsigned n, const char *method, const char *rpc_method,
 	stream_fini(s);
 	stream_init(a, n);
 	s->get = strcmp(method, "GET") == 0;
-	s->other = flags & ASK_OTHER;
+	s->other = (flags & (ASK_OTHER | ASK_SESSION)) == ASK_OTHER;
 	s->p.cursor = cursor.n > 0;
 	s->p.asked = since(a);
 	s->p.from = a->seen.emitted;

@@ -126,7 +126,8 @@ void ask_init(struct act *);
 void ask_fini(struct act *);
 /* What a request is of. */
 enum { ASK_SESSION = 1, ASK_MODERN = 2, ASK_MISMATCH = 4, ASK_NARROW = 8,
-	ASK_OTHER = 16 };
+	ASK_OTHER = 16,	/* begins another session; with ASK_SESSION, is of that */
+};
 /* Sends it as stream n; body absent: none. */
 void ask(struct act *, unsigned n, const char *method, const char *rpc_method,
     struct str body, struct str cursor, unsigned flags);
