@@ -43,82 +43,6 @@ player_now(const struct player *p)
 	return loop_mono(p->loop) - p->start;
 }
 
-static ns_t
-scaled(const struct player *p, ns_t t)
-{
-	double v = p->opts.speed > 0 ? (double)t / p->opts.speed : 0;
-
-	return v < (double)INT64_MAX / 2 ? (ns_t)v : INT64_MAX / 2;
-}
-
-/* A time of the capture, with the pauses in which no client did anything cut. */
-static ns_t
-timetable(const struct player *p, ns_t t)
-{
-	uint32_t from = 0, to = p->n_marks;
-	ns_t more;
-
-	while (from < to) {		/* the last that is not later */
-		uint32_t mid = from + (to - from) / 2;
-
-		if (p->marks[mid].captured <= t)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	if (from == 0)
-		return 0;
-	more = t - p->marks[from - 1].captured;
-	if (p->opts.max_wait > 0 && more > p->opts.max_wait)
-		more = p->opts.max_wait;
-	return p->marks[from - 1].at + more;
-}
-
-static int
-by_time(const void *a, const void *b)
-{
-	const struct mark *x = a, *y = b;
-
-	return (x->captured > y->captured) - (x->captured < y->captured);
-}
-
-/* Requests, and when clients left what they had asked for. */
-static void
-make_timetable(struct player *p)
-{
-	p->marks = xcalloc(p->n ? 2 * (size_t)p->n : 1, sizeof *p->marks);
-	for (uint32_t i = 0; i < p->n; i++) {
-		const struct plan_x *x = p->lives[i]->x.plan;
-
-		p->marks[p->n_marks++].captured = x->at;
-		if (x->leave >= 0 && x->skip == PLAN_PLAYED)
-			p->marks[p->n_marks++].captured = x->leave;
-	}
-	qsort(p->marks, p->n_marks, sizeof *p->marks, by_time);
-	for (uint32_t i = 1; i < p->n_marks; i++) {
-		ns_t pause = p->marks[i].captured - p->marks[i - 1].captured;
-
-		if (p->opts.max_wait > 0 && pause > p->opts.max_wait)
-			pause = p->opts.max_wait;
-		p->marks[i].at = p->marks[i - 1].at + pause;
-	}
-	for (uint32_t i = 0; i < p->n; i++)
-		p->at[i] = timetable(p, p->lives[i]->x.plan->at);
-}
-
-/* When the plan's number i + 1 is to go out. */
-static ns_t
-due(const struct player *p, uint32_t i)
-{
-	return p->slip + scaled(p, p->at[i]);
-}
-
-static struct live *
-of(const struct player *p, uint32_t n)
-{
-	return n ? p->lives[n - 1] : NULL;
-}
-
 /* ---- what waits for what ---- */
 
 static bool
@@ -352,7 +276,7 @@ static void
 start_patience(struct live *l)
 {
 	const struct player *p = l->player;
-	ns_t now = player_now(p), t = p->opts.speed > 0 ? scaled(p, PATIENCE) : PATIENCE;
+	ns_t now = player_now(p), t = p->opts.speed > 0 ? player_scaled(p, PATIENCE) : PATIENCE;
 
 	t = (l->x.due >= 0 ? l->x.due : now) + (t < LEAST ? LEAST : t) - now;
 	l->patient = true;
@@ -370,8 +294,8 @@ time_leave(struct live *l, ns_t within)
 
 	if (x->leave < 0 || p->opts.speed <= 0)
 		return false;
-	after = l->x.sent + scaled(p, timetable(p, x->leave) - timetable(p, x->at)) -
-	    player_now(p);
+	after = l->x.sent + player_scaled(p, player_timetable(p, x->leave) -
+	    player_timetable(p, x->at)) - player_now(p);
 	if (after > within)
 		return false;
 	l->leaves = true;
@@ -436,7 +360,7 @@ attempt(struct live *l)
 		ns_t gap = p->opts.max_wait > 0 && l->x.plan->gap > p->opts.max_wait ?
 		    p->opts.max_wait : l->x.plan->gap;
 
-		l->x.due = prev->x.end + scaled(p, gap);
+		l->x.due = prev->x.end + player_scaled(p, gap);
 		if (l->x.due > player_now(p)) {
 			l->gap_runs = true;
 			set_coming(l, true);
@@ -570,8 +494,8 @@ static void
 open_timetable(struct player *p)
 {
 	const struct plan_x *x = p->opener->x.plan;
-	ns_t late = player_now(p) - scaled(p, timetable(p, x->head_at >= 0 ? x->head_at :
-	    x->at));
+	ns_t answered = player_timetable(p, x->head_at >= 0 ? x->head_at : x->at),
+	    late = player_now(p) - player_scaled(p, answered);
 
 	p->opener = NULL;
 	p->slip = late > 0 ? late : 0;
@@ -628,13 +552,13 @@ on_time(void *arg)
 	}
 	if (p->opener)
 		open_timetable(p);	/* it has been waited for long enough */
-	while (p->next < p->n && p->opener == NULL && due(p, p->next) <= now) {
+	while (p->next < p->n && p->opener == NULL && player_due(p, p->next) <= now) {
 		struct live *l = p->lives[p->next++];
 
 		/* The others come when what they reopen has ended. */
 		if (l->x.plan->prev)
 			continue;
-		l->x.due = due(p, p->next - 1);
+		l->x.due = player_due(p, p->next - 1);
 		make_ready(p, l);
 		if (!p->opened && l->x.state == PLAYED_WAITING) {
 			p->opened = true;
@@ -649,9 +573,9 @@ on_time(void *arg)
 		return;
 	}
 	p->opener = NULL;
-	end = p->slip + scaled(p, timetable(p, plan_duration(p->plan)));
+	end = p->slip + player_scaled(p, player_timetable(p, plan_duration(p->plan)));
 	if (p->next < p->n)
-		end = due(p, p->next);
+		end = player_due(p, p->next);
 	now = player_now(p);
 	if (p->next < p->n || now < end) {
 		loop_timer_set(p->timer, end - now);
@@ -703,7 +627,7 @@ player_new(struct loop *loop, const struct plan *plan, const struct player_opts 
 		if (h && x->kind == PLAN_DELETE && x->skip == PLAN_PLAYED && h->deleted == 0)
 			h->deleted = x->n;
 	}
-	make_timetable(p);
+	player_make_timetable(p);
 	return p;
 }
 
@@ -771,79 +695,4 @@ const struct player_x *
 player_x(const struct player *p, uint32_t n)
 {
 	return n >= 1 && n <= p->n ? &p->lives[n - 1]->x : NULL;
-}
-
-/* ---- pings ---- */
-
-static void
-extra_head(void *arg, const struct client_head *h)
-{
-	(void)arg;
-	(void)h;
-}
-
-static void
-extra_body(void *arg, const void *p, size_t n)
-{
-	(void)arg;
-	(void)p;
-	(void)n;
-}
-
-static void
-extra_end(void *arg, enum client_end how, const char *why)
-{
-	struct extra *e = arg;
-
-	(void)how;
-	(void)why;
-	DL_DELETE(e->player->extras, e);
-	free(e);
-}
-
-void
-player_pong(struct live *l, struct str id)
-{
-	static const struct client_cb cb = { extra_head, extra_body, extra_end };
-	struct player *p = l->player;
-	struct live *h = of(p, l->x.plan->handshake);
-	struct str lines[72] = { STR("Content-Type: application/json"),
-		STR("Accept: application/json, text/event-stream") };
-	struct buf body, text;
-	struct client_request q = { .method = "POST", .url = p->opts.url, .headers = lines,
-		.n_headers = 2, .connect_timeout = p->opts.connect_timeout,
-		.timeout = p->opts.answer_timeout };
-	struct extra *e;
-	size_t n;
-
-	if (h == NULL)
-		h = l;
-	if (h->x.plan->legacy)
-		return;
-	buf_init(&body, 65536);
-	buf_init(&text, 65536);
-	(void)buf_adds(&body, STR("{\"jsonrpc\":\"2.0\",\"id\":"));
-	(void)buf_adds(&body, id);
-	(void)buf_adds(&body, STR(",\"result\":{}}"));
-	q.body = buf_str(&body);
-	(void)buf_adds(&text, STR("Mcp-Session-Id: "));
-	(void)buf_adds(&text, buf_str(&h->sid));
-	n = text.n;
-	(void)buf_adds(&text, STR("MCP-Protocol-Version: "));
-	(void)buf_adds(&text, h->version);
-	if (h->sid.n > 0)
-		lines[q.n_headers++] = str_of(text.p, n);
-	if (h->version.n > 0)
-		lines[q.n_headers++] = str_of(text.p + n, text.n - n);
-	for (unsigned i = 0; i < p->opts.n_headers && q.n_headers < 72; i++)
-		lines[q.n_headers++] = p->opts.headers[i];
-	e = xcalloc(1, sizeof *e);
-	e->player = p;
-	e->req = client_start(player_client(p, l->x.plan->client), &q, &cb, e, NULL);
-	if (e->req)
-		DL_APPEND(p->extras, e);
-	else
-		free(e);
-	buf_fini(&body);
-	buf_fini(&text);
 }

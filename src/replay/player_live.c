@@ -39,12 +39,6 @@ add_line(struct lines *v, const struct player_opts *o, struct str name, struct s
 	v->at[++v->n] = v->text.n;
 }
 
-static struct live *
-of(const struct player *p, uint32_t n)
-{
-	return n ? p->lives[n - 1] : NULL;
-}
-
 /* What the live counterpart of the captured giver gave: its last one where the
  * capture had its last, else the one in the same place. */
 static struct str

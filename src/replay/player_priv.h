@@ -84,11 +84,26 @@ struct player {
 	size_t n_kept;		/* their bytes */
 };
 
+/* That of the plan's number n; NULL of 0, which is none. */
+static inline struct live *
+of(const struct player *p, uint32_t n)
+{
+	return n ? p->lives[n - 1] : NULL;
+}
+
 /* A copy that lives as long as the player; STR_NONE stays so, and comes back at
  * the limit of what is kept. */
 struct str player_keep(struct player *, struct str);
 /* Since the start. */
 ns_t player_now(const struct player *);
+/* A time of the capture as fast as it is played. */
+ns_t player_scaled(const struct player *, ns_t);
+/* A time of the capture, with the pauses in which no client did anything cut. */
+ns_t player_timetable(const struct player *, ns_t);
+/* Once the plan is there: what the other two look things up in. */
+void player_make_timetable(struct player *);
+/* When the plan's number i + 1 is to go out. */
+ns_t player_due(const struct player *, uint32_t i);
 struct client *player_client(struct player *, uint32_t client);
 /* Answers a ping that came on it. */
 void player_pong(struct live *, struct str id);
