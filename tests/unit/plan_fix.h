@@ -3,8 +3,30 @@
 #define MCPDIAG_TEST_PLAN_FIX_H
 
 #include "mcpdiag/plan.h"
+#include "read_fix.h"
 
 #define T(ms) (1000 * NS_S + (ms) * NS_MS)
+
+static inline void
+plan_on_text(void *arg, struct str text, uint64_t bytes, bool cut)
+{
+	(void)bytes;
+	plan_text(arg, text, cut);
+}
+
+/* The plan of a capture, with its texts. */
+static inline void
+plan_read(struct plan *plan, const char *path)
+{
+	struct pipeline_opts po = { .tap = plan_event, .text = plan_on_text, .arg = plan };
+	struct pipeline *p;
+
+	limits_init(&po.limits);
+	p = pipeline_new(&po);
+	read_packets_of(p, path);
+	pipeline_free(p);
+	plan_make(plan, NULL);
+}
 
 static inline void
 plan_request(struct plan *p, uint32_t x, ns_t t, const char *method, const char *rpc, const char *id,

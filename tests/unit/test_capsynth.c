@@ -7,9 +7,8 @@
 
 #include "mcpdiag/buf.h"
 #include "mcpdiag/flow.h"
-#include "mcpdiag/pipeline.h"
 #include "mcpdiag/xmem.h"
-#include "util.h"
+#include "read_fix.h"
 
 #define T0 (1700000000 * NS_S)
 #define C4 "127.0.0.1:40001"
@@ -439,10 +438,8 @@ static void
 the_pipeline_sees_the_session(void **state)
 {
 	struct pipeline_opts opts = { 0 };
-	struct source *src = source_new();
 	const struct timeline *tl;
 	struct pipeline *p;
-	struct packet k;
 
 	(void)state;
 	assert_int_equal(capsynth_open(cs, 1, C4, S4, T0), 0);
@@ -466,10 +463,7 @@ the_pipeline_sees_the_session(void **state)
 
 	limits_init(&opts.limits);
 	p = pipeline_new(&opts);
-	assert_int_equal(source_add(src, path, NULL), 0);
-	while (source_next(src, &k))
-		assert_int_equal(pipeline_packets(p, &k, 1), 1);
-	pipeline_end(p);
+	read_packets_of(p, path);
 	tl = pipeline_timeline(p);
 	assert_non_null(timeline_session(tl, 0));
 	assert_null(timeline_session(tl, 1));
@@ -478,7 +472,6 @@ the_pipeline_sees_the_session(void **state)
 	assert_int_equal(timeline_total(tl)->u.total.tcp_connections, 2);
 	assert_int_equal(timeline_counts(tl)->sse_events, 1);
 	pipeline_free(p);
-	source_free(src);
 }
 
 /* A second opinion, where there is one. */

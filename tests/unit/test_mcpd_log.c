@@ -3,8 +3,7 @@
 
 #include "ev_check.h"
 #include "mcpdiag/capsynth.h"
-#include "mcpdiag/pipeline.h"
-#include "mcpdiag/source.h"
+#include "read_fix.h"
 
 #define D11 "2025-11-25"
 #define EMIT POST("0", CALL("1", "emit", "")), OK "emitted\n[end]"
@@ -228,16 +227,9 @@ static void
 read_packets(struct log *l, bool roles)
 {
 	struct pipeline *p = new_pipeline(&l->packets, roles);
-	struct source *s = source_new();
-	struct packet pk;
-	struct errmsg em;
 
-	assert_int_equal(source_add(s, l->path, &em), 0);
-	while (source_next(s, &pk) == 1)
-		(void)pipeline_packets(p, &pk, 1);
-	pipeline_end(p);
+	read_packets_of(p, l->path);
 	pipeline_free(p);
-	source_free(s);
 }
 
 static int

@@ -5,10 +5,8 @@
 #include <stdlib.h>
 
 #include "mcpdiag/ndjson.h"
-#include "mcpdiag/pipeline.h"
-#include "mcpdiag/source.h"
 #include "mcpdiag/xmem.h"
-#include "util.h"
+#include "read_fix.h"
 
 struct reading {
 	struct plan *plan;
@@ -40,22 +38,14 @@ read_capture(struct reading *r, const char *name)
 {
 	struct pipeline_opts po = { .tap = on_event, .text = r->plan ? on_text : NULL,
 		.arg = r };
-	struct source *s = source_new();
 	struct pipeline *p;
-	struct packet pk;
-	struct errmsg em = { "" };
 	char path[128];
 
 	(void)snprintf(path, sizeof path, "captures/%s.pcap", name);
 	limits_init(&po.limits);
 	p = pipeline_new(&po);
-	if (source_add(s, path, &em) != 0)
-		fail_msg("%s", em.text);
-	while (source_next(s, &pk) == 1)
-		(void)pipeline_packets(p, &pk, 1);
-	pipeline_end(p);
+	read_packets_of(p, path);
 	pipeline_free(p);
-	source_free(s);
 }
 
 /* One exchange a line: what it is, or why it is not played; then what it waits

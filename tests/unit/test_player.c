@@ -3,8 +3,6 @@
 #include "mcpdiag/player.h"
 
 #include "mcpdiag/mcpd.h"
-#include "mcpdiag/pipeline.h"
-#include "mcpdiag/source.h"
 #include "mini_server.h"
 #include "plan_fix.h"
 
@@ -68,33 +66,13 @@ play(const char *url)
 /* ---- captures ---- */
 
 static void
-on_text(void *arg, struct str text, uint64_t bytes, bool cut)
-{
-	(void)bytes;
-	plan_text(arg, text, cut);
-}
-
-static void
 read_capture(const char *path, const char *allow)
 {
-	struct pipeline_opts po = { .tap = plan_event, .text = on_text, .arg = plan };
-	struct source *s = source_new();
-	struct pipeline *p;
-	struct packet pk;
-	struct errmsg em = { "" };
+	struct errmsg em;
 
 	if (allow)
 		assert_int_equal(plan_allow(plan, allow, &em), 0);
-	limits_init(&po.limits);
-	p = pipeline_new(&po);
-	if (source_add(s, path, &em) != 0)
-		fail_msg("%s", em.text);
-	while (source_next(s, &pk) == 1)
-		(void)pipeline_packets(p, &pk, 1);
-	pipeline_end(p);
-	pipeline_free(p);
-	source_free(s);
-	plan_make(plan, NULL);
+	plan_read(plan, path);
 }
 
 /* State and status of each, as far as they were to be played. */
@@ -175,6 +153,15 @@ captures(void **state)
 
 #define BODY(rest) "{\"jsonrpc\":\"2.0\"," rest "}"
 #define INITIALIZE BODY("\"id\":1,\"method\":\"initialize\",\"params\":{}")
+
+/* The first exchange of a plan. */
+static void
+plan_handshake(void)
+{
+	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
+	plan_response(plan, 1, T(1), 200, 0, 0);
+	plan_ended(plan, 1, T(1));
+}
 
 /* A handshake; a GET on which the server asks and gives two ids, answered; it
  * ends and is resumed; a list whose second page is asked for. */
@@ -309,6 +296,14 @@ serve(void)
 	return url;
 }
 
+static void
+leave(struct player *p)
+{
+	player_free(p);
+	mini_fini(&srv);
+	buf_fini(&asked);
+}
+
 static bool
 was_asked(const char *text)
 {
@@ -342,9 +337,7 @@ values_are_live(void **state)
 	assert_true(was_asked("Accept: x/y\r\n"));
 	assert_false(was_asked("Accept: text/event-stream\r\n"));
 	buf_fini(&b);
-	player_free(p);
-	mini_fini(&srv);
-	buf_fini(&asked);
+	leave(p);
 }
 
 /* What a server needs for its first answer, all that follows is late. */
@@ -367,9 +360,7 @@ late_from_the_start(void **state)
 	x = player_x(p, 2);
 	assert_true(x->due - first->head >= 2 * NS_MS);
 	assert_true(x->sent >= x->due);
-	player_free(p);
-	mini_fini(&srv);
-	buf_fini(&asked);
+	leave(p);
 }
 
 static struct mini_conn *stream;	/* the GET that is open */
@@ -399,9 +390,7 @@ lists_follow(void **state)
 		const char *url;
 
 		assert_int_equal(setup(state), 0);
-		plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
-		plan_response(plan, 1, T(1), 200, 0, 0);
-		plan_ended(plan, 1, T(1));
+		plan_handshake();
 		plan_request(plan, 2, T(2), "GET", NULL, NULL, NULL, NULL);
 		plan_response(plan, 2, T(3), 200, 1, 0);
 		plan_message(plan, 2, T(20), EV_MSG_NOTIFICATION,
@@ -427,9 +416,7 @@ lists_follow(void **state)
 		assert_true(player_x(p, 3)->sent > player_x(p, 4)->sent);
 		if (changes)
 			assert_true(player_x(p, 3)->sent >= player_x(p, 2)->msgs[0].t);
-		player_free(p);
-		mini_fini(&srv);
-		buf_fini(&asked);
+		leave(p);
 		assert_int_equal(teardown(state), 0);
 	}
 }
@@ -442,9 +429,7 @@ no_id_is_given(void **state)
 	struct buf b;
 
 	(void)state;
-	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
-	plan_response(plan, 1, T(1), 200, 0, 0);
-	plan_ended(plan, 1, T(1));
+	plan_handshake();
 	plan_request(plan, 2, T(2), "GET", NULL, NULL, NULL, NULL);
 	plan_response(plan, 2, T(3), 200, 1, 0);
 	plan_sse(plan, 2, 1, T(4), "c1");
@@ -465,9 +450,7 @@ no_id_is_given(void **state)
 	assert_true(player_x(p, 3)->no_cursor);
 	assert_false(was_asked("Last-Event-ID"));
 	buf_fini(&b);
-	player_free(p);
-	mini_fini(&srv);
-	buf_fini(&asked);
+	leave(p);
 }
 
 /* Two listeners that come back, and a DELETE; this server refuses the second one
@@ -479,9 +462,7 @@ nobody_comes_back(void **state)
 	struct buf b;
 
 	(void)state;
-	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
-	plan_response(plan, 1, T(1), 200, 0, 0);
-	plan_ended(plan, 1, T(1));
+	plan_handshake();
 	for (uint32_t x = 2; x <= 7; x++) {
 		plan_request(plan, x, T(10 * x), "GET", NULL, NULL, NULL, NULL);
 		plan_response(plan, x, T(10 * x + 1), 200, x, x > 3 ? x - 2 : 0);
@@ -504,9 +485,7 @@ nobody_comes_back(void **state)
 	assert_string_equal(b.p, "1:200 2:200s left 3:409 4:no7 5:no6 6:no7 7:no6 8:202 ");
 	assert_int_equal(n_gets, 2);
 	buf_fini(&b);
-	player_free(p);
-	mini_fini(&srv);
-	buf_fini(&asked);
+	leave(p);
 }
 
 /* A capture of one server, played against another: what is sent is what that
@@ -524,9 +503,7 @@ all_shapes(void **state)
 		shape = &shapes[i % N_ROWS(shapes)];
 		plan_free(plan);
 		plan = plan_new();
-		plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
-		plan_response(plan, 1, T(1), 200, 0, 0);
-		plan_ended(plan, 1, T(1));
+		plan_handshake();
 		plan_request(plan, 2, T(2), "GET", NULL, NULL, NULL, NULL);
 		plan_response(plan, 2, T(3), 200, 2, 0);
 		plan_sse(plan, 2, 2, T(3), captured->id);
@@ -540,9 +517,7 @@ all_shapes(void **state)
 		assert_true(was_asked(want));
 		(void)snprintf(want, sizeof want, "Last-Event-ID: %s\r\n", shape->id);
 		assert_true(was_asked(want));
-		player_free(p);
-		mini_fini(&srv);
-		buf_fini(&asked);
+		leave(p);
 	}
 	shape = NULL;
 }
@@ -556,9 +531,7 @@ ids_that_came_since(void **state)
 	struct str rest;
 
 	(void)state;
-	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
-	plan_response(plan, 1, T(1), 200, 0, 0);
-	plan_ended(plan, 1, T(1));
+	plan_handshake();
 	for (uint32_t x = 2; x <= 5; x++) {
 		plan_request(plan, x, T(10 * x), "GET", NULL, NULL, x > 2 ? "c1" : NULL, NULL);
 		plan_response(plan, x, T(10 * x + 1), 200, x, x > 2 ? x - 1 : 0);
@@ -582,9 +555,7 @@ ids_that_came_since(void **state)
 		rest = str_of(rest.p + at + 15, rest.n - at - 15);
 		assert_memory_equal(rest.p, want[i], 2);
 	}
-	player_free(p);
-	mini_fini(&srv);
-	buf_fini(&asked);
+	leave(p);
 }
 
 /* Pauses are cut, and who had left before another came leaves before. */
@@ -597,9 +568,7 @@ pauses_are_cut(void **state)
 	struct buf b;
 
 	(void)state;
-	plan_request(plan, 1, T(0), "POST", "initialize", "1", NULL, INITIALIZE);
-	plan_response(plan, 1, T(1), 200, 0, 0);
-	plan_ended(plan, 1, T(1));
+	plan_handshake();
 	plan_request(plan, 2, T(2), "GET", NULL, NULL, NULL, NULL);
 	plan_response(plan, 2, T(3), 200, 1, 0);
 	plan_event(plan, &left);
@@ -616,9 +585,7 @@ pauses_are_cut(void **state)
 	assert_string_equal(b.p, "1:200 2:200s left 3:200s left ");
 	assert_true(player_x(p, 2)->end <= player_x(p, 3)->sent);
 	buf_fini(&b);
-	player_free(p);
-	mini_fini(&srv);
-	buf_fini(&asked);
+	leave(p);
 }
 
 static const struct {
@@ -655,9 +622,7 @@ bad_targets(void **state)
 		/* Nothing is tried without a session, and nothing waits. */
 		for (uint32_t n = 2; n <= 6; n++)
 			assert_int_equal(player_x(p, n)->state, PLAYED_NO_SESSION);
-		player_free(p);
-		mini_fini(&srv);
-		buf_fini(&asked);
+		leave(p);
 		assert_int_equal(teardown(state), 0);
 	}
 }
@@ -676,9 +641,7 @@ nobody_there(void **state)
 	p = play(url);
 	assert_int_equal(player_target(p, &em), -E_IO);
 	assert_non_null(strstr(em.text, "onnect"));
-	player_free(p);
-	mini_fini(&srv);
-	buf_fini(&asked);
+	leave(p);
 }
 
 /* A head that never ends is cut at the limit. */
@@ -698,9 +661,7 @@ endless_head(void **state)
 	always = head;
 	p = play(serve());
 	assert_int_equal(player_target(p, &em), -E_IO);
-	player_free(p);
-	mini_fini(&srv);
-	buf_fini(&asked);
+	leave(p);
 }
 
 static void

@@ -7,8 +7,7 @@
 
 #include "mcpdiag/listener_live.h"
 #include "mcpdiag/mcpd.h"
-#include "mcpdiag/source.h"
-#include "util.h"
+#include "read_fix.h"
 
 #define RETRY_MS 200
 
@@ -67,20 +66,13 @@ static void
 analyze_file(struct run *r)
 {
 	struct pipeline_opts po = { .tap = on_event_again, .arg = &r->again };
-	struct source *s = source_new();
 	struct pipeline *p;
-	struct packet pk;
-	struct errmsg em;
 
 	limits_init(&po.limits);
 	p = pipeline_new(&po);
-	assert_int_equal(source_add(s, r->path, &em), 0);
-	while (source_next(s, &pk) == 1)
-		(void)pipeline_packets(p, &pk, 1);
-	pipeline_end(p);
+	read_packets_of(p, r->path);
 	assert_true(timeline_counts(pipeline_timeline(p))->http_exchanges > 4);
 	pipeline_free(p);
-	source_free(s);
 }
 
 /* Two listeners of one session; ends with the leapfrog, or after `duration`. */

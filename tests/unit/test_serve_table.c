@@ -7,9 +7,7 @@
 #include "mcpdiag/capsynth.h"
 #include "mcpdiag/listener_live.h"
 #include "mcpdiag/mcpd.h"
-#include "mcpdiag/pipeline.h"
-#include "mcpdiag/source.h"
-#include "util.h"
+#include "read_fix.h"
 
 #define SCALE 5
 #define RETRY_MS (3000 / SCALE)
@@ -104,10 +102,7 @@ static void
 close_run(struct run *r)
 {
 	struct pipeline_opts po = { .tap = on_event, .arg = r };
-	struct source *s = source_new();
 	struct pipeline *p;
-	struct packet pk;
-	struct errmsg em;
 
 	mcpd_free(r->server);
 	assert_int_equal(capwrite_flush(r->file), 0);
@@ -115,12 +110,8 @@ close_run(struct run *r)
 	capwrite_free(r->file);
 	limits_init(&po.limits);
 	p = pipeline_new(&po);
-	assert_int_equal(source_add(s, r->path, &em), 0);
-	while (source_next(s, &pk) == 1)
-		(void)pipeline_packets(p, &pk, 1);
-	pipeline_end(p);
+	read_packets_of(p, r->path);
 	pipeline_free(p);
-	source_free(s);
 	(void)unlink(r->path);
 }
 

@@ -4,43 +4,21 @@
 #include <stdlib.h>
 
 #include "mcpdiag/mcpd.h"
-#include "mcpdiag/pipeline.h"
-#include "mcpdiag/source.h"
 #include "mini_server.h"
+#include "plan_fix.h"
 
 static struct loop *loop;
 static struct plan *plan;
 static bool late;
 
 static void
-on_text(void *arg, struct str text, uint64_t bytes, bool cut)
-{
-	(void)bytes;
-	plan_text(arg, text, cut);
-}
-
-static void
 read_capture(const char *path)
 {
-	struct pipeline_opts po = { .tap = plan_event, .text = on_text };
-	struct source *s = source_new();
-	struct pipeline *p;
-	struct packet pk;
-	struct errmsg em = { "" };
+	struct errmsg em;
 
 	plan = plan_new();
-	po.arg = plan;
 	assert_int_equal(plan_rename(plan, "poke=emit", &em), 0);
-	limits_init(&po.limits);
-	p = pipeline_new(&po);
-	if (source_add(s, path, &em) != 0)
-		fail_msg("%s", em.text);
-	while (source_next(s, &pk) == 1)
-		(void)pipeline_packets(p, &pk, 1);
-	pipeline_end(p);
-	pipeline_free(p);
-	source_free(s);
-	plan_make(plan, NULL);
+	plan_read(plan, path);
 }
 
 static void

@@ -83,29 +83,10 @@ body_has(struct fix *f, const char *text)
 static void
 body_wants(struct fix *f, const char *name)
 {
-	char path[128], *want = xmalloc(1U << 20);
-	size_t n = 0;
 	struct buf b;
-	FILE *file;
 
 	body_print(f, &b);
-	(void)snprintf(path, sizeof path, "tests/tui/%s.txt", name);
-	if (getenv("MCPDIAG_WRITE")) {
-		file = fopen(path, "w");
-		assert_non_null(file);
-		assert_int_equal(fwrite(b.p, 1, b.n, file), b.n);
-		assert_int_equal(fclose(file), 0);
-	}
-	file = fopen(path, "r");
-	if (file) {
-		n = fread(want, 1, 1U << 20, file);
-		(void)fclose(file);
-	}
-	if (!str_eq(buf_str(&b), str_of(want, n))) {
-		print_message("%s: the view is\n%.*s", path, (int)b.n, b.p);
-		fail();
-	}
-	free(want);
+	fix_compare(name, &b);
 	buf_fini(&b);
 }
 
