@@ -65,4 +65,24 @@ prints()
 		not_ok "$name" "want \"$pattern\": $out $err"
 	fi
 }
+# tls_page: a web page behind TLS at $page, with the certificate $tmp/cert, until
+# tls_end.
+tls_page()
+{
+	local port
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tmp/key" -out "$tmp/cert" \
+		-days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>/dev/null
+	mkfifo "$tmp/said" "$tmp/hold"
+	python3 tests/cli/replay_tls.py "$tmp/cert" "$tmp/key" <"$tmp/hold" >"$tmp/said" \
+		2>/dev/null &
+	tls_server=$!
+	exec 9>"$tmp/hold"
+	read -r port <"$tmp/said"
+	page="https://127.0.0.1:$port/mcp"
+}
+tls_end()
+{
+	exec 9>&-
+	wait "$tls_server"
+}
 finish() { exit "$failed"; }

@@ -49,17 +49,10 @@ if ! command -v openssl >/dev/null; then
 	ok "TLS # SKIP no openssl"
 	finish
 fi
-openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tmp/key" -out "$tmp/cert" -days 2 \
-	-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>/dev/null
-mkfifo "$tmp/said" "$tmp/hold"
-python3 tests/cli/replay_tls.py "$tmp/cert" "$tmp/key" <"$tmp/hold" >"$tmp/said" 2>/dev/null &
-server=$!
-exec 9>"$tmp/hold"
-read -r port <"$tmp/said"
-says "a certificate of nobody" 5 'certificate' probe "https://127.0.0.1:$port/mcp"
-says "-k: a web page" 5 'answered with text/html' probe -k "https://127.0.0.1:$port/mcp"
+tls_page
+says "a certificate of nobody" 5 'certificate' probe "$page"
+says "-k: a web page" 5 'answered with text/html' probe -k "$page"
 says "--cacert: a web page" 5 'answered with text/html' probe --cacert "$tmp/cert" \
-	"https://127.0.0.1:$port/mcp"
-exec 9>&-
-wait "$server"
+	"$page"
+tls_end
 finish

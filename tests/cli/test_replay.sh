@@ -215,18 +215,10 @@ if ! command -v python3 >/dev/null || ! command -v openssl >/dev/null; then
 	ok "TLS # SKIP no python3 or no openssl"
 	finish
 fi
-openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tmp/key" -out "$tmp/cert" -days 2 \
-	-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>/dev/null
-mkfifo "$tmp/said" "$tmp/hold"
-python3 tests/cli/replay_tls.py "$tmp/cert" "$tmp/key" <"$tmp/hold" >"$tmp/said" 2>/dev/null &
-server=$!
-exec 9>"$tmp/hold"
-read -r port <"$tmp/said"
-page="https://127.0.0.1:$port/mcp"
+tls_page
 says "a certificate of nobody" 5 'certificate' replay -x max "$leap" "$page"
 says "-k: a web page" 5 'answers 200 text/html, which is no MCP' replay -k -x max "$leap" "$page"
 says "--cacert: a web page" 5 'which is no MCP' replay --cacert "$tmp/cert" -x max "$leap" "$page"
 says "no such --cacert" 2 'No such file' replay --cacert "$tmp/none" "$leap" "$page"
-exec 9>&-
-wait "$server"
+tls_end
 finish
