@@ -4,15 +4,12 @@
 
 #include "jsondiff.h"
 #include "mcpdiag/esource.h"
+#include "mcpdiag/keep.h"
 #include "mcpdiag/map.h"
 
 #define MAX_WORDS 4096U		/* bytes of a list of messages that are shown */
 #define MAX_ANSWERS 4096U	/* of an exchange that are compared */
 #define MAX_SHOWN 200U		/* messages of a stream that are compared */
-
-struct kept {
-	struct kept *next;
-};
 
 struct compare {
 	struct compare_row *rows;
@@ -20,26 +17,11 @@ struct compare {
 	uint64_t left_out;
 	uint32_t played, differ;
 	struct compare_times times;
-	struct kept *kept;
+	struct keep kept;
 	/* while it is made: */
 	uint32_t at;		/* exchange of the plan */
 	bool differs;
 };
-
-static struct str
-keep(struct compare *c, struct str s)
-{
-	struct kept *k;
-
-	if (s.p == NULL)
-		return STR_NONE;
-	k = xmalloc(sizeof *k + s.n + 1);
-	k->next = c->kept;
-	c->kept = k;
-	if (s.n > 0)
-		memcpy(k + 1, s.p, s.n);
-	return str_of(k + 1, s.n);
-}
 
 static void
 add(struct compare *c, enum compare_what what, struct str path, struct str captured,
@@ -52,9 +34,9 @@ add(struct compare *c, enum compare_what what, struct str path, struct str captu
 		c->left_out++;
 		return;
 	}
-	r.path = keep(c, path);
-	r.captured = keep(c, captured);
-	r.live = keep(c, live);
+	r.path = keep_str(&c->kept, path);
+	r.captured = keep_str(&c->kept, captured);
+	r.live = keep_str(&c->kept, live);
 	c->rows = xgrow(c->rows, c->n, &c->cap, sizeof r);
 	c->rows[c->n++] = r;
 }
@@ -394,12 +376,7 @@ compare_free(struct compare *c)
 {
 	if (c == NULL)
 		return;
-	while (c->kept) {
-		struct kept *k = c->kept;
-
-		c->kept = k->next;
-		free(k);
-	}
+	keep_fini(&c->kept);
 	free(c->rows);
 	free(c);
 }

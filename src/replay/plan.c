@@ -44,12 +44,7 @@ plan_free(struct plan *p)
 		free(s->running);
 		free(s);
 	}
-	while (p->chunks) {
-		struct chunk *c = p->chunks;
-
-		p->chunks = c->next;
-		free(c);
-	}
+	keep_fini(&p->kept);
 	for (uint32_t i = 0; i < p->n_allowed; i++)
 		free(p->allowed[i]);
 	free(p->allowed);
@@ -64,19 +59,7 @@ plan_free(struct plan *p)
 struct str
 plan_keep(struct plan *p, struct str s)
 {
-	struct chunk *c;
-	char *text;
-
-	if (s.p == NULL)
-		return STR_NONE;
-	c = xmalloc(sizeof *c + s.n + 1);
-	c->next = p->chunks;
-	p->chunks = c;
-	text = (char *)(c + 1);
-	if (s.n > 0)
-		memcpy(text, s.p, s.n);
-	text[s.n] = '\0';
-	return str_of(text, s.n);
+	return keep_str(&p->kept, s);
 }
 
 struct plan_x *

@@ -2,12 +2,9 @@
 #ifndef PLAN_PRIV_H
 #define PLAN_PRIV_H
 
+#include "mcpdiag/keep.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/plan.h"
-
-struct chunk {
-	struct chunk *next;
-};
 
 struct by_number {
 	uint32_t key;		/* an exchange or stream */
@@ -38,7 +35,7 @@ struct plan {
 	uint32_t n, cap;
 	struct by_number *by_x, *by_stream;
 	struct plan_session *sessions;
-	struct chunk *chunks;
+	struct keep kept;
 	size_t text;		/* bytes of texts that are kept */
 	uint64_t left_out;
 	char **allowed;

@@ -21,20 +21,9 @@ player_opts_init(struct player_opts *o)
 struct str
 player_keep(struct player *p, struct str s)
 {
-	struct strings *k;
-	char *text;
-
-	if (s.p == NULL || p->n_kept >= MAX_KEPT || s.n > MAX_KEPT - p->n_kept)
+	if (p->kept.bytes >= MAX_KEPT || s.n > MAX_KEPT - p->kept.bytes)
 		return STR_NONE;
-	p->n_kept += s.n + sizeof *k;
-	k = xmalloc(sizeof *k + s.n + 1);
-	k->next = p->kept;
-	p->kept = k;
-	text = (char *)(k + 1);
-	if (s.n > 0)
-		memcpy(text, s.p, s.n);
-	text[s.n] = '\0';
-	return str_of(text, s.n);
+	return keep_str(&p->kept, s);
 }
 
 ns_t
@@ -659,12 +648,7 @@ player_free(struct player *p)
 	free(p->clients);
 	for (uint32_t i = 0; i < p->n; i++)
 		live_fini(p->lives[i]);
-	while (p->kept) {
-		struct strings *k = p->kept;
-
-		p->kept = k->next;
-		free(k);
-	}
+	keep_fini(&p->kept);
 	loop_timer_free(p->timer);
 	rpc_free(p->rpc);
 	minted_free(p->minted);

@@ -2,6 +2,7 @@
 #ifndef PLAYER_PRIV_H
 #define PLAYER_PRIV_H
 
+#include "mcpdiag/keep.h"
 #include "mcpdiag/map.h"
 #include "mcpdiag/player.h"
 #include "mcpdiag/rpc.h"
@@ -48,10 +49,6 @@ struct mark {			/* a client did something */
 	ns_t captured, at;	/* since the first packet; since the start */
 };
 
-struct strings {
-	struct strings *next;
-};
-
 struct player {
 	struct loop *loop;
 	const struct plan *plan;
@@ -80,8 +77,7 @@ struct player {
 	struct live *parsing;	/* whose message rpc reads, */
 	struct str parsed;	/* and its text */
 	struct minted *minted;
-	struct strings *kept;
-	size_t n_kept;		/* their bytes */
+	struct keep kept;
 };
 
 /* That of the plan's number n; NULL of 0, which is none. */

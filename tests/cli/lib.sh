@@ -78,6 +78,7 @@ tls_page()
 	tls_server=$!
 	exec 9>"$tmp/hold"
 	read -r port <"$tmp/said"
+	# shellcheck disable=SC2034 # for the tests
 	page="https://127.0.0.1:$port/mcp"
 }
 tls_end()
